@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kMaxShortTimeouts = 3;
 
-// Whether an error is about somebody who did not come, or came to grief.
+// Returns whether the error is about a member that did not come, or was lost.
 bool MustNameSomeone(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) || absl::IsAborted(status) || absl::IsUnavailable(status);
 }
 
-// Ranks, processes, or the coordinator that could not be reached; or the epoch that has taken the
-// place of the caller's.
+// Returns whether the error names ranks, processes, the unreachable coordinator, or the epoch that
+// has replaced the caller's.
 bool NamesSomeone(const absl::Status& status) {
   for (const char* who : {"rank", "process", "coordinator at", "is not the current one"}) {
     if (absl::StrContains(status.message(), who)) return true;
@@ -28,7 +28,7 @@ bool NamesSomeone(const absl::Status& status) {
 }  // namespace
 
 void Actor::Later(std::function<void()> what) {
-  // Where ranks of a node meet they compute for nearly as long as one another, as a rule.
+  // With node fan-in, ranks usually compute for about the same time, so that they meet.
   const absl::Duration most = setting->node_fanin && random.Chance(0.8) ? absl::Milliseconds(1)
                               : random.Chance(0.1)                      ? absl::Seconds(2)
                                                                         : absl::Milliseconds(100);
@@ -61,7 +61,7 @@ void Actor::CheckError(const std::string& call, const absl::Status& status) {
   if (hostile()) return;
   CheckBlame(call, status);
   if (absl::IsAlreadyExists(status)) CheckTaken(call, status);
-  if (setting->hostile) return;  // words may be another's
+  if (setting->hostile) return;  // a hostile member may have written the error's text
   if (!MustNameSomeone(status) || NamesSomeone(status)) return;
   stage->Violation("process ", process->id(), ": ", call,
                    " fails with an error that names nobody: ", status.ToString());

@@ -14,11 +14,11 @@
 
 namespace muster::simulation {
 
-// A program's time-outs are short sometimes, so that it must call again, and else so long that one
-// which passes means that a call was forgotten.
+// The long time-out of a program's calls. Programs sometimes use short time-outs, so that they must
+// retry. If a call runs into this long one, the daemon or the SDK has forgotten it.
 inline constexpr absl::Duration kLongTimeout = absl::Minutes(10);
 
-// What the parts of one process's program share. All must outlive it.
+// The state that the tracks of one process's program share. All pointers must outlive it.
 struct Actor {
   Process* process;
   const Setting* setting;
@@ -27,28 +27,29 @@ struct Actor {
   const bool* faults_are_over;
   Random random;
   uint32_t place = 0;
-  bool earlier_run = false;  // the job was started again without it
+  bool earlier_run = false;  // the job was started again without this process
   bool exited = false;
 
   bool hostile() const { return setting->hostile && place == 0; }
 
   bool gone() const { return exited || !process->alive(); }
 
-  // Does this when the program has computed for a while, if its process is still there.
+  // Runs `what` after a random time of computing, unless the process has ended by then.
   void Later(std::function<void()> what);
-  // The same at a given distance.
+  // Runs `what` after `delay`, unless the process has ended by then.
   void After(absl::Duration delay, std::function<void()> what);
 
-  // Short only while there are faults, and only a few times in a row: `tries` counts them.
+  // Draws a call's time-out. It is short only while there are faults and only for the first few
+  // tries; `tries` counts them.
   absl::Duration DrawTimeout(int tries);
-  // Gives the call up after a while, sometimes.
+  // Sometimes cancels the call after a while.
   void MayCancel(internal::CallId call);
 
-  // The error of a call, if there is one, must say who is to blame.
+  // Checks that the error of a failed call names a rank, a process or the coordinator.
   void CheckError(const std::string& call, const absl::Status& status);
-  // Who has the place instead must be named beside this process.
+  // Checks that ALREADY_EXISTS names this process and the process that has its place.
   void CheckTaken(const std::string& call, const absl::Status& status);
-  // Who is said to have been lost must not be fine.
+  // Checks that the error blames no process that was never disturbed.
   void CheckBlame(const std::string& call, const absl::Status& status);
 };
 

@@ -8,10 +8,10 @@
 
 namespace muster::simulation {
 
-// Makes the response of a call's kind out of the core's answer, as the daemon's service does.
+// Converts the core's answer into the response of one kind of call, as the daemon's service does.
 using AnswerConversion = internal::Response (*)(const core::Answer&);
 
-// The conversion for calls whose request is a `Request`.
+// Converts answers to calls whose request is a `Request`.
 template <typename Request>
 internal::Response ConvertAnswer(const core::Answer& answer) {
   return service::Whole<ResponseOf<Request>>(answer).value();

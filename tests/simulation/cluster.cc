@@ -10,7 +10,7 @@ namespace muster::simulation {
 namespace {
 
 constexpr int kMaxStarts = 3;
-// How soon the other end of a connection sees that a process has ended, and that a host has died.
+// How soon the other end of a connection notices that a process has ended, or that a host has died.
 constexpr absl::Duration kProcessNotice = absl::Milliseconds(50);
 constexpr absl::Duration kHostNotice = absl::Seconds(15);
 constexpr absl::Duration kLauncherRetry = absl::Milliseconds(50);
@@ -42,7 +42,8 @@ void Cluster::Start() {
 void Cluster::LaunchAll() {
   for (uint32_t place = 0; place < setting_->size; ++place) {
     ++launches_pending_;
-    // Where processes are replaced, the last one leaves time for that before an epoch forms.
+    // If processes are replaced, the last one starts late. Then there is time to replace one before
+    // the epoch forms.
     const bool late = setting_->replacements && place + 1 == setting_->size;
     const absl::Duration least = absl::Seconds(late ? 3 : 0);
     stage_->timeline.After(random_.Between(least, least + absl::Seconds(1)),
@@ -60,10 +61,11 @@ core::Options Cluster::DaemonOptions() {
   }
   options.job_id = "simulated";
   options.daemon_version = "simulated";
-  // No two are alike in what a token has of them, by which they would differ almost always.
+  // Makes the instances differ in the bits that tokens contain. Random bits would almost always
+  // differ, but not quite always.
   options.instance = random_.Next() << 10 | daemons_.size();
   options.random = Numbers(random_.Next(), "nonces");
-  // Where nobody is meant to be lost, no pause is longer.
+  // Longer than any pause in a schedule that is to lose no member.
   options.member_grace = absl::Seconds(3);
   if (setting_->elastic) {
     options.min_world_size = setting_->least_size;
@@ -162,7 +164,7 @@ void Cluster::Launch(uint32_t place) {
   });
 }
 
-// A launcher goes on trying while there is no daemon.
+// Reports the start again and again while there is no daemon, as a launcher does.
 void Cluster::ReportStarted(const Process& process) {
   if (!process.alive()) return;
   if (current() == nullptr || !current()->alive()) {
@@ -372,8 +374,8 @@ std::string Cluster::Unfinished() const {
 
 namespace {
 
-// A process of the earlier run that had no place in an epoch yet is like one of the new run, and
-// may be there first.
+// Returns whether the process was refused because its place has a newer process. A process of the
+// earlier run that was in no epoch is as good as one of the new run, and may get the place first.
 bool LostItsPlace(const std::optional<absl::Status>& outcome) {
   return outcome && (absl::IsAlreadyExists(*outcome) || absl::IsFailedPrecondition(*outcome));
 }

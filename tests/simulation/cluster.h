@@ -18,53 +18,56 @@
 
 namespace muster::simulation {
 
-// The machines of one job: its daemon (or two), and one process at each place, which a launcher
-// starts again in an elastic job.
+// The machines of one job: its daemon (two while a split lasts), and one process at each place. In
+// an elastic job, a launcher restarts the process.
 class Cluster {
  public:
   // Both must outlive this.
   Cluster(const Setting* setting, Stage* stage);
 
-  // Daemon and processes start, in any order.
+  // Starts the daemon and the processes, in random order.
   void Start();
 
   // ---- Faults ----
-  // `silent`: its host dies, and nobody is told but by keepalive pings.
+  // Kills the process. `silent`: its host dies, so the daemon notices only by keepalive pings.
+  // `reported`: the launcher reports the exit.
   void KillProcess(uint32_t place, bool silent, bool reported);
-  // The process dies while it is at what its node shares: after so many steps there.
+  // Kills the process in the middle of a node fan-in, after `steps` more accesses to shared memory.
   void KillProcessAtNode(uint32_t place, int steps, bool reported);
   void PauseProcess(uint32_t place, absl::Duration length);
   void CutProcess(uint32_t place);
   void CutOffProcess(uint32_t place, absl::Duration length);
   void KillDaemon(bool silent, absl::Duration downtime);
   void PauseDaemon(absl::Duration length);
-  // A second daemon serves the processes of these places, until the first one dies.
+  // Starts a second daemon, which serves the processes of `places` (a bit mask) until the first
+  // daemon dies.
   void SplitDaemon(uint64_t places, absl::Duration length);
   void RequestStop(uint32_t place);
   void RejoinUnasked(uint32_t place);
-  // Somebody who is no member sends the daemon something; `choice` decides what.
+  // Sends the daemon a message from a process that is no member. `choice` decides which message.
   void SendAsStranger(uint64_t choice);
-  // A newer process is started at a place. The older one goes on, or is cut off, or has just died.
+  // Starts a newer process at a place. The older process goes on, is cut off, or has just died.
   enum class Older { kGoesOn, kIsCutOff, kDies };
   void ReplaceProcess(uint32_t place, Older older, absl::Duration length);
-  // Processes come and go again before the daemon settles.
+  // Starts and ends processes while the daemon forms an epoch.
   void Churn(absl::Duration length);
-  // The job is started again: another daemon, another process at each place. Of the old ones at
-  // most half, of these places, have not ended; the old daemon may stay for them for a while.
+  // Starts the job again: another daemon, and another process at each place. Of the old processes,
+  // those at `places` (a bit mask, at most half of them) have not ended. The old daemon may serve
+  // them for a while.
   void StartAgain(uint64_t places, bool old_daemon_stays, absl::Duration length);
-  // From now on the network is fair.
+  // Ends all faults. From now on the network loses and delays nothing on purpose.
   void EndFaults();
 
   Network& network() { return network_; }
-  // Where the process was started.
+  // Returns the place at which the process was started.
   uint32_t PlaceOf(ProcessId process) const { return started_at_.at(process); }
 
   // ---- The end ----
-  // No process runs or will be started.
+  // Returns whether no process runs, and none will be started.
   bool Over() const;
-  // Checks what must hold once all is over.
+  // Checks what must hold after all processes have ended.
   void CheckEnd();
-  // Who still runs, and what it waits for.
+  // Returns a text that says which processes still run, and what each waits for.
   std::string Unfinished() const;
 
  private:
@@ -85,7 +88,7 @@ class Cluster {
   internal::MemberOptions OptionsOf(ProcessId id, uint32_t place);
   core::Options DaemonOptions();
   Daemon* current() { return daemons_.empty() ? nullptr : daemons_.rbegin()->second.get(); }
-  // The program at this place, if its process runs.
+  // Returns the program at this place, or null if its process has ended.
   Program* Running(uint32_t place);
 
   const Setting* const setting_;
@@ -95,7 +98,7 @@ class Cluster {
   NodeMemories memories_;
   Random random_;
   bool faults_are_over_ = false;
-  std::map<DaemonId, std::unique_ptr<Daemon>> daemons_;  // the latest last; all that ever were
+  std::map<DaemonId, std::unique_ptr<Daemon>> daemons_;  // all of them, latest last
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<Place> places_;

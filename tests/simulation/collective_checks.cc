@@ -37,7 +37,8 @@ CollectiveChecks::Key CollectiveChecks::KeyOf(const SentRpc& rpc) const {
 
 CollectiveChecks::Collective* CollectiveChecks::Find(const SentRpc& rpc) {
   const v1::CollectiveContext* const context = ContextOf(rpc);
-  // PassingTrack checks those: their numbers name several collectives.
+  // PassingTrack checks these groups itself: in them, one sequence number names several
+  // collectives.
   if (context == nullptr || IsPassing(context->group().name())) return nullptr;
   return &collectives_[KeyOf(rpc)];
 }
@@ -68,7 +69,7 @@ void CollectiveChecks::Arrived(core::WaiterId waiter, const SentRpc& rpc) {
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
   Park(waiter, rpc, collective);
-  // Calls name the ranks until one was answered.
+  // The first call of a group lists its ranks, until one call is answered.
   const v1::CollectiveContext& context = *ContextOf(rpc);
   if (context.group().ranks().empty()) return;
   std::vector<uint32_t> ranks(context.group().ranks().begin(), context.group().ranks().end());
@@ -112,7 +113,7 @@ void CollectiveChecks::Answered(core::WaiterId waiter, const SentRpc& rpc,
   if (absl::IsDeadlineExceeded(status)) Withdraw(rpc, rpc.attempt, collective);
 }
 
-// Where none has completed, those are parked on that were not refused at the door.
+// If no part has completed, the parts that were refused on arrival end. The others stay parked.
 void CollectiveChecks::PartsAnswered(core::WaiterId waiter, const SentRpc& rpc, bool completed,
                                      Collective* collective) {
   const int parts = RequestIn<v1::NodeCollectiveRequest>(rpc)->parts_size();
@@ -129,7 +130,7 @@ void CollectiveChecks::Withdrawn(core::WaiterId waiter, const SentRpc& rpc) {
     EndParts(rpc.process, rpc.daemon);
   }
   Collective* const collective = Find(rpc);
-  // The end of a call for several withdraws nothing.
+  // When a call for several members ends, the arrivals of its parts stay.
   if (collective == nullptr || RequestIn<v1::NodeCollectiveRequest>(rpc) != nullptr) return;
   collective->parked.erase({waiter, -1});
   if (!rpc.duplicate) Withdraw(rpc, rpc.attempt, collective);
@@ -158,7 +159,7 @@ bool CollectiveChecks::HasClaimed(ProcessId process, const Key& key) const {
   return claimed != claimed_.end() && sequence < claimed->second;
 }
 
-// Called at the first answer: the calls that the same step answers next are still parked.
+// Called at the first answer. The calls that the same step answers next are still parked.
 void CollectiveChecks::CheckAllPresent(const Key& key, DaemonId daemon,
                                        const Collective& collective) {
   for (const uint32_t rank : RanksOf(std::get<0>(key), std::get<1>(key))) {

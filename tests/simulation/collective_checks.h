@@ -16,36 +16,36 @@
 
 namespace muster::simulation {
 
-// What holds of collectives:
-//   - no daemon completes one before an arrival of each rank of the group is parked there, by a
-//   call
-//     of its own or as a part of another's; an arrival that was withdrawn, by time-out,
-//     cancellation or WithdrawArrival, does not count, nor does its late duplicate, nor a part
-//     whose member is detached;
-//   - everyone who completes one gets what the naive model says;
-//   - one on which ranks disagree completes for nobody, and no rank gets further;
-//   - a rank completes each once, in order.
+// The invariants of collectives:
+//   - A daemon completes a collective only after each rank of the group has an arrival parked
+//   there,
+//     by its own call or as a part of another member's. A withdrawn arrival (time-out, cancellation
+//     or WithdrawArrival) does not count. Nor does its late duplicate, nor a part whose member is
+//     detached.
+//   - Every rank that completes a collective gets the answer of the naive model.
+//   - If ranks disagree on a collective, no rank completes it or any later one.
+//   - A rank completes each collective once, in order.
 class CollectiveChecks {
  public:
   // Both must outlive this.
   CollectiveChecks(const Memberships* memberships, Stage* stage)
       : memberships_(memberships), stage_(stage) {}
 
-  // At a daemon; see WireTap. What is no collective is ignored.
+  // Calls of WireTap, from each daemon. Requests that are no collectives are ignored.
   void Arrived(core::WaiterId waiter, const SentRpc& rpc);
   void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                 const internal::Response& response);
   void Registered(const SentRpc& rpc, const v1::SessionId& session);
   void Withdrawn(core::WaiterId waiter, const SentRpc& rpc);
 
-  // In a program: this step of the group has completed for the rank at this index.
+  // Called by a program when the rank at `index` has completed this step of the group.
   void Completed(const Process& process, const GroupPlan& group, size_t step, size_t index,
                  const std::vector<std::string>& answer);
-  // In a program: this step was refused, since its answer is too large.
+  // Called by a program when this step was refused because its answer is too large.
   void TooLarge(const Process& process, const GroupPlan& group, size_t step);
 
  private:
-  // Epoch's nonce, group's name, sequence number.
+  // The epoch's nonce, the group's name, and the sequence number.
   using Key = std::tuple<uint64_t, std::string, uint64_t>;
   struct Parked {
     ProcessId process;
@@ -53,7 +53,7 @@ class CollectiveChecks {
     uint64_t attempt;
     absl::Duration since;
   };
-  // A call, and the index of its part; -1: the call is the caller's own arrival.
+  // A call and the index of the part in it. Index -1: the arrival of the caller itself.
   using ArrivalId = std::pair<core::WaiterId, int>;
   struct Collective {
     std::map<ArrivalId, Parked> parked;
@@ -61,7 +61,7 @@ class CollectiveChecks {
     bool complete = false;
   };
 
-  // Null where it is none.
+  // Returns null if the request arrives at no collective that this class checks.
   Collective* Find(const SentRpc& rpc);
   Key KeyOf(const SentRpc& rpc) const;
   void TakeClaims(const SentRpc& rpc);
@@ -69,7 +69,7 @@ class CollectiveChecks {
   void PartsAnswered(core::WaiterId waiter, const SentRpc& rpc, bool completed,
                      Collective* collective);
   void Withdraw(const SentRpc& rpc, uint64_t up_to, Collective* collective);
-  // The parts of this process end there; its own calls end by themselves.
+  // Ends all parts of this process at the daemon. Its own calls end on their own.
   void EndParts(ProcessId process, DaemonId daemon);
   void CheckAllPresent(const Key& key, DaemonId daemon, const Collective& collective);
   std::vector<uint32_t> RanksOf(uint64_t epoch_nonce, const std::string& group);
@@ -78,15 +78,15 @@ class CollectiveChecks {
   const Memberships* const memberships_;
   Stage* const stage_;
   std::map<Key, Collective> collectives_;
-  std::map<std::pair<DaemonId, uint64_t>, ProcessId> sessions_;  // by their counter
-  // The attempt of the Attach by which a process is registered.
+  std::map<std::pair<DaemonId, uint64_t>, ProcessId> sessions_;  // by the session's counter
+  // The attempt of the Attach call that registered the process.
   std::map<std::pair<DaemonId, ProcessId>, uint64_t> streams_;
-  // By the epoch's nonce and the group's name.
+  // The ranks of each group, by the epoch's nonce and the group's name.
   std::map<std::pair<uint64_t, std::string>, std::vector<uint32_t>> ranks_;
-  std::map<std::string, std::string> names_;  // of groups, by their digests
+  std::map<std::string, std::string> names_;  // of groups, by digest
   void MoveOn(const Process& process, const GroupPlan& group, size_t step);
-  // Who has said, of itself, that it has completed this one needs no answer to it, and is not
-  // waited for.
+  // Returns whether the process has claimed this collective as completed. Then it needs no answer,
+  // and no rank waits for it.
   bool HasClaimed(ProcessId process, const Key& key) const;
 
   std::map<std::tuple<ProcessId, uint64_t, std::string>, size_t> next_step_;

@@ -8,7 +8,7 @@
 
 namespace muster::simulation {
 
-// Whether a request arrives at a collective: those requests have a CollectiveContext.
+// True for requests that arrive at a collective: they have a CollectiveContext.
 template <typename Request, typename = void>
 inline constexpr bool kIsCollective = false;
 template <typename Request>

@@ -90,9 +90,10 @@ void CollectiveTrack::Completed(internal::Response response) {
   on_step_();
 }
 
-// Ranks disagree here. After a restart of the daemon the collective before the disagreement, which
-// others have completed, may be refused too. What is too large takes no number: who comes late
-// finds the group finished by what others have called under the same one.
+// Returns whether the ranks disagree at the current step. After a restart of the daemon, the
+// collective before the disagreement may also be refused, although others have completed it. A step
+// that is too large takes no sequence number. So a late rank may find that its group has failed at
+// the number that it uses now.
 bool CollectiveTrack::MeetsDisagreement() const {
   if (!group_->dissent_at) return false;
   const auto begin = group_->steps.begin();
@@ -101,11 +102,11 @@ bool CollectiveTrack::MeetsDisagreement() const {
                        [](const CollectiveStep& step) { return !step.large; }) <= 1;
 }
 
-// Ranks disagree, or one of them has left.
+// Checks that there is a reason for the refusal: the ranks disagree, or one of them has left.
 void CollectiveTrack::CheckRefusal(const absl::Status& status) {
   const bool disagree = MeetsDisagreement();
   const bool left = plan_->early_leaver && IndexOf(*group_, *plan_->early_leaver);
-  // Another daemon does not know of a refusal that those who heard of it have left with.
+  // Another daemon does not know of an earlier refusal, and the ranks that heard of it have left.
   const bool forgotten =
       group_->steps[next_].large && (actor_->setting->restarts || actor_->setting->split);
   if (!disagree && !left && !forgotten && !actor_->setting->hostile) Unexpected(Name(), status);

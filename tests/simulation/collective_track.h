@@ -10,7 +10,7 @@
 
 namespace muster::simulation {
 
-// One rank's collectives in one group, repeated where they time out or are cancelled.
+// One rank's collectives in one group. Calls that time out or are cancelled are made again.
 class CollectiveTrack final : public Track {
  public:
   // `plan` must outlive this. `on_step` is called after each step.
@@ -21,7 +21,7 @@ class CollectiveTrack final : public Track {
 
  private:
   void CallNext();
-  // What this rank calls now.
+  // Returns the call that this rank makes at the current step.
   internal::CollectiveCall Call() const;
   bool IsOverlong() const { return group_->steps[next_].overlong && !corrected_; }
   void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
@@ -36,7 +36,7 @@ class CollectiveTrack final : public Track {
   const size_t index_;  // of this rank in the group
   const size_t steps_;
   size_t next_ = 0;
-  uint64_t sequence_ = 0;   // a step whose answer is too large takes none
+  uint64_t sequence_ = 0;   // a step whose answer is too large takes no number
   bool corrected_ = false;  // this step's overlong label was refused
   int tries_ = 0;
 };

@@ -42,7 +42,8 @@ Fault DrawFault(Fault::Kind kind, const Setting& setting, Random& random) {
   return fault;
 }
 
-// While the daemon waits for what a process knows, that process may be gone.
+// Draws a fault for the process that a restarted daemon asks for the roster. It strikes while the
+// daemon waits for the answer.
 Fault DrawMishapOfAsked(const Setting& setting, Random& random) {
   constexpr Fault::Kind kKinds[] = {Fault::kCut, Fault::kPause, Fault::kKill, Fault::kCutOff};
   Fault fault = DrawFault(kKinds[random.Pick(setting.losses ? 4 : 1)], setting, random);
@@ -51,7 +52,7 @@ Fault DrawMishapOfAsked(const Setting& setting, Random& random) {
   return fault;
 }
 
-// Lets it happen, now.
+// Makes the fault happen now.
 void Apply(const Fault& fault, Cluster* cluster) {
   const bool one_of_four = fault.choice % 4 == 0;
   switch (fault.kind) {

@@ -12,40 +12,41 @@
 
 namespace muster::simulation {
 
-// One thing that happens to the job beyond bad weather.
+// One event of a schedule beyond the weather of the network.
 struct Fault {
   enum Kind {
     kCut,            // a connection ends
     kPauseDaemon,    // for less than any grace
-    kRestartDaemon,  // in the same place, with nothing
+    kRestartDaemon,  // at the same address, without state
     kKill,           // a process, or its host
-    kKillAtNode,     // a process, while it is at what its node shares
-    kPause,          // a process, for longer than the grace perhaps
+    kKillAtNode,     // a process, in the middle of a node fan-in
+    kPause,          // a process, perhaps for longer than the grace
     kCutOff,         // a process, for a while
     kSplit,          // a second daemon
-    kStop,           // a program asks all to stop
-    kRejoin,         // a program forms a new epoch unasked
+    kStop,           // a program asks all ranks to stop
+    kRejoin,         // a program forms a new epoch on its own initiative
     kReplace,        // a newer process is started for a place
     kChurn,          // processes come and go
     kNewRun,         // the job is started again
-    kStranger,       // somebody who is no member tries something
+    kStranger,       // a process that is no member sends something
   };
 
   Kind kind = kCut;
   absl::Duration at;
-  // Not at that time, but just after the next answer; or to the process that a restarted daemon
-  // asks for the roster next.
+  // `after_answer`: not at time `at`, but just after the next answer. `to_asked`: strikes the
+  // process that a restarted daemon next asks for the roster.
   bool after_answer = false;
   bool to_asked = false;
   uint32_t place = 0;
   absl::Duration length;
-  uint64_t choice = 0;  // of variants
+  uint64_t choice = 0;  // selects a variant of the fault
 };
 
-// The faults of a schedule, in no order.
+// Draws the faults of a schedule. They are in no order.
 std::vector<Fault> DrawFaults(const Setting& setting);
 
-// Lets them happen when they are due, but for these.
+// Arranges for each fault to happen when it is due, except the faults whose indices are in
+// `without`.
 void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, Stage* stage,
              Cluster* cluster);
 

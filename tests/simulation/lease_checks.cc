@@ -26,11 +26,12 @@ void LeaseChecks::Answered(const SentRpc& rpc, const absl::Status& status,
   if (!std::holds_alternative<v1::CompleteLeaseResponse>(response)) return;
   const auto& done = std::get<v1::CompleteLeaseRequest>(std::get<internal::Request>(rpc.request));
   const uint64_t token = done.result().token();
-  // The answer may be long on its way, and another one be granted meanwhile.
+  // Noted now, since the answer may take long, and another process may be granted the lease
+  // meanwhile.
   highest_when_completed_.try_emplace(token, leases_[names_[token]].resource.highest());
 }
 
-// A grant may be repeated, to the same request.
+// Checks a grant. The same request may get the same grant more than once.
 void LeaseChecks::CheckGrant(const SentRpc& rpc, const v1::AcquireLeaseResponse& answer) {
   const auto& asked = std::get<v1::AcquireLeaseRequest>(std::get<internal::Request>(rpc.request));
   const Request request{rpc.process, asked.request_id()};

@@ -12,11 +12,11 @@
 
 namespace muster::simulation {
 
-// What leased work produces, in a place that checks fencing tokens: it refuses a writer that shows
-// a lower token than it has seen.
+// A store for the work's product that checks fencing tokens. It refuses a writer whose token is
+// lower than one that it has seen.
 class Resource {
  public:
-  // False: refused.
+  // Returns false if the write is refused.
   bool Write(uint64_t token) {
     if (token < highest_) return false;
     highest_ = token;
@@ -28,44 +28,45 @@ class Resource {
   uint64_t highest_ = 0;
 };
 
-// What holds of leases:
-//   - a token is granted to one request only, whichever daemons grant, and the tokens only grow,
-//     over restarts too, unless two daemons grant;
-//   - nobody is granted what another holds, unless the other counts as lost;
-//   - everyone who gets the outcome of the work gets what its holder published under that token;
-//   - work that nothing disturbed is completed once;
-//   - a completion under a token that the resource would refuse is refused.
+// The invariants of leases:
+//   - A token is granted to one request only, whichever daemon grants it. Tokens only grow, over
+//     restarts too, unless two daemons grant at once.
+//   - No process is granted a lease that another one holds, unless the holder counts as lost.
+//   - Every process that gets the outcome of the work gets what the holder of that token published.
+//   - Undisturbed work is completed once.
+//   - A completion is refused if the resource would refuse its token.
 class LeaseChecks {
  public:
   // Both must outlive this.
   LeaseChecks(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
-  // At a daemon; see WireTap. What is neither a grant nor a completion is ignored.
+  // Called for each answer of a daemon; see WireTap. Only grants and completions count.
   void Answered(const SentRpc& rpc, const absl::Status& status, const internal::Response& response);
 
-  // In a program. `lease` is the name, and of a node lease the node too: LeaseKey().
+  // Called by programs. `lease` is a LeaseKey().
   void Granted(const Process& process, const std::string& lease, uint64_t token);
-  // The holder touches what it works on; false if it must stop, since another one has taken over.
+  // Writes to the resource for the holder. Returns false if the holder must stop, because another
+  // process has taken over.
   bool Write(const Process& process, const std::string& lease, uint64_t token);
   void Publishes(const std::string& lease, uint64_t token,
                  const absl::StatusOr<std::string>& outcome);
-  // The holder's completion has ended like this.
+  // Called with the result of the holder's completion.
   void Completed(const Process& process, const std::string& lease, uint64_t token,
                  const absl::Status& status);
-  // The process holds the lease no more: it gave it up, or has ended.
+  // The process no longer holds the lease, because it gave the lease up or has ended.
   void Released(const Process& process, const std::string& lease);
   void Gone(const Process& process);
-  // The process was told what the work came to.
+  // Called when the process has learned the outcome of the work.
   void Learned(const Process& process, const std::string& lease, uint64_t token,
                const absl::StatusOr<std::string>& outcome);
 
  private:
   struct Lease {
     Resource resource;
-    std::optional<ProcessId> holder;  // as it believes
-    uint64_t token = 0;               // the latest that was granted to a program
+    std::optional<ProcessId> holder;  // the process that believes it is the holder
+    uint64_t token = 0;               // the latest token that was granted to a program
     std::map<uint64_t, absl::StatusOr<std::string>> published;
-    std::optional<uint64_t> completed;  // under this token
+    std::optional<uint64_t> completed;  // the token of the accepted completion
   };
   struct Request {
     ProcessId process;
@@ -82,13 +83,14 @@ class LeaseChecks {
   Stage* const stage_;
   std::map<std::string, Lease> leases_;
   std::map<uint64_t, Request> grants_;            // by token
-  std::map<DaemonId, uint64_t> highest_granted_;  // by daemon, or all under 0
+  std::map<DaemonId, uint64_t> highest_granted_;  // by daemon; all under 0 if numbers_are_known()
   std::map<uint64_t, std::string> names_;         // of leases, by token
-  // The resource's highest token when a completion under this one was accepted first.
+  // By token: the resource's highest token when a completion under the key was first accepted.
   std::map<uint64_t, uint64_t> highest_when_completed_;
 };
 
-// What distinguishes leases for a process on this node.
+// Returns the key under which a process of this node has the lease. A node lease's key includes the
+// node.
 std::string LeaseKey(const LeaseStep& lease, const std::string& node);
 
 }  // namespace muster::simulation

@@ -11,7 +11,7 @@ namespace {
 using internal::MemberCore;
 using internal::SteadyTime;
 
-// The SDK keeps trying to complete for as long as it looks for a coordinator.
+// As long as the SDK keeps trying to complete: while it looks for a coordinator.
 constexpr absl::Duration kCompleteTimeout = absl::Minutes(10);
 
 internal::LeaseId IdOf(const LeaseStep& lease) { return {lease.name, lease.scope}; }
@@ -114,7 +114,7 @@ void LeaseTrack::Complete() {
 
 void LeaseTrack::Completed(const absl::Status& status) {
   actor_->CheckError("CompleteLease", status);
-  if (EndsEpoch(status)) return End(status);  // tried again in the next one
+  if (EndsEpoch(status)) return End(status);  // to be tried again in the next epoch
   if (!status.ok() && !absl::IsFailedPrecondition(status)) {
     Unexpected("CompleteLease", status);
     return End(status);
@@ -122,7 +122,7 @@ void LeaseTrack::Completed(const absl::Status& status) {
   const UnpublishedWork& work = **unpublished_;
   actor_->checks->leases.Completed(*actor_->process, Key(work.lease), work.token, status);
   unpublished_->reset();
-  // Asks again, and learns what the work came to: from itself, or from who took over.
+  // Calls again, and learns the outcome: its own, or the outcome of a process that took over.
   actor_->Later([this] { Next(); });
 }
 

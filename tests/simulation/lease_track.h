@@ -11,17 +11,18 @@
 
 namespace muster::simulation {
 
-// Leased work that is done and could not be published: the epoch broke before.
+// Leased work that is done but not published, because the epoch broke first.
 struct UnpublishedWork {
   LeaseStep lease;
   uint64_t token = 0;
   absl::StatusOr<std::string> outcome;
 };
 
-// One rank's leased work: each piece is done by this rank, or its outcome learned from another.
+// One rank's leased work. For each piece, this rank does the work or learns the outcome from
+// another rank.
 class LeaseTrack final : public Track {
  public:
-  // `plan` and `unpublished` must outlive this; what is there is published first.
+  // `plan` and `unpublished` must outlive this. Work in `*unpublished` is published first.
   LeaseTrack(Actor* actor, const Place& place, const EpochPlan* plan,
              std::optional<UnpublishedWork>* unpublished, OnEnd on_end);
 

@@ -62,7 +62,7 @@ void Memberships::Answered(DaemonId daemon, const absl::Status& status,
   }
 }
 
-// The first answer of an epoch is sent when it forms.
+// Called for each answer. The first one of an epoch is sent when the epoch forms.
 void Memberships::CheckFormed(DaemonId daemon, const v1::EpochId& epoch) {
   if (!formed_.insert(epoch.nonce()).second) return;
   uint64_t& highest = highest_number_[setting_->numbers_are_known() ? 0 : daemon];
@@ -87,13 +87,14 @@ void Memberships::CheckRanks(const v1::JoinResponse& place) {
     stage_->Violation("rank 0 is a newcomer, though there are survivors: ",
                       place.ShortDebugString());
   }
-  const bool first = formed_.size() == 1;  // later ones reassign places, and orders count less
+  const bool first = formed_.size() == 1;  // later epochs reassign places
   const bool ordered = setting_->wishes == Setting::Wishes::kRanks ||
                        (first && setting_->wishes == Setting::Wishes::kLocalRanks);
   if (!survivors && ordered) CheckWishes(place);
 }
 
-// Of an epoch without survivors: places in the order of what their processes ask for, each once.
+// Checks an epoch without survivors: its places are in the order that the processes ask for, each
+// taken once.
 void Memberships::CheckWishes(const v1::JoinResponse& place) {
   const auto order = [this](const v1::RosterEntry& entry) {
     const uint32_t at = places_.at(ProcessOf(entry.member()));

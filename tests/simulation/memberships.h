@@ -17,29 +17,30 @@
 
 namespace muster::simulation {
 
-// What holds of epochs:
-//   - all who enter an epoch see the same roster, and their own process at their rank;
-//   - a process's epoch numbers only grow, and so do the job's, unless two daemons form epochs;
-//   - members have the ranks that they ask for, and those of a node the order that they ask for;
-//   - survivors keep their order, and rank 0 is one of them where there is one;
-//   - a stop is seen at the same collective of the world by all.
+// The invariants of epochs:
+//   - All members of an epoch see the same roster, each with its own process at its rank.
+//   - A process's epoch numbers only grow. The job's do too, unless two daemons form epochs.
+//   - Members get the ranks that they ask for. Members of one node get the order that they ask for.
+//   - Survivors keep their order, and rank 0 is a survivor if there is any.
+//   - All ranks see a stop at the same collective of the world.
 class Memberships {
  public:
   // Both must outlive this.
   Memberships(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
-  // This process was started at this place.
+  // Notes that the process was started at this place.
   void Started(ProcessId process, uint32_t place) { places_[process] = place; }
 
-  // At a daemon; see WireTap. What is no place in an epoch is ignored.
+  // Called for each answer of a daemon; see WireTap. Only answers with a place in an epoch count.
   void Answered(DaemonId daemon, const absl::Status& status, const internal::Response& response);
-  // Join or Rejoin has answered this process with its place.
+  // Called when Join or Rejoin has given this process its place.
   void Entered(const Process& process, const v1::JoinResponse& place);
-  // Who has a rank; the epoch must have been entered by someone.
+  // Returns the process that has the rank. Some process must have entered the epoch.
   ProcessId ProcessAt(uint64_t epoch_nonce, uint32_t rank) const;
   size_t SizeOf(uint64_t epoch_nonce) const { return epochs_.at(epoch_nonce).processes.size(); }
 
-  // A process has completed the world's collective of this number, and sees a stop or none.
+  // Called when a process has completed the world's collective of this number. `stop`: it sees a
+  // stop.
   void StopSeen(const Process& process, uint64_t epoch_nonce, uint64_t sequence, bool stop);
 
  private:
@@ -60,10 +61,10 @@ class Memberships {
   std::map<ProcessId, uint64_t> latest_of_;
   std::map<ProcessId, uint32_t> places_;
   std::set<uint64_t> formed_;                    // nonces
-  std::map<DaemonId, uint64_t> highest_number_;  // by daemon, or all under 0
+  std::map<DaemonId, uint64_t> highest_number_;  // by daemon; all under 0 if numbers_are_known()
 };
 
-// Which simulated process an identity belongs to.
+// Returns the simulated process that an identity belongs to.
 ProcessId ProcessOf(const v1::MemberIdentity& identity);
 internal::Identity IdentityOf(const Setting& setting, ProcessId process, uint32_t place,
                               absl::Duration started);

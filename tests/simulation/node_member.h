@@ -18,19 +18,19 @@
 
 namespace muster::simulation {
 
-// What Meeting needs of the operating system, on simulated time. The one who is at it now is set by
-// NodeMember.
+// The operating system as Meeting sees it, on simulated time. NodeMember::Touch() sets the member
+// that the static functions act for.
 struct SimulatedFutex {
   static void Step();
   static int64_t Now();
   static void Wake(internal::SlotFutex* word);
 };
 
-// One process's part in what happens at its node: what NodeMeetings and the threads that wait there
-// are to the SDK. Between any two of its steps in memory the process may die.
+// One process's part in node fan-in. It replaces the SDK's NodeMeetings and the threads that wait
+// there. The process may die between any two of its steps in shared memory.
 class NodeMember {
  public:
-  // What a process does for it.
+  // The process, as NodeMember calls it.
   class Host {
    public:
     virtual ~Host() = default;
@@ -42,7 +42,8 @@ class NodeMember {
                              Sent sent) = 0;
   };
 
-  // All must outlive this. `shares` is false where the process has no memory in common with others.
+  // All pointers must outlive this. `shares` is false if the process has no memory in common with
+  // the others.
   NodeMember(Host* host, Stage* stage, NodeMemories* memories, bool shares, uint64_t seed);
 
   void Enter(const internal::EnterNode& enter);
@@ -51,7 +52,7 @@ class NodeMember {
   void Pass(const internal::PassNode& pass);
   void Retire(uint64_t group);
 
-  // After so many more steps in memory this happens, which must be the process's death.
+  // Calls `death` after this many more steps in shared memory. `death` must kill the process.
   void DieAfter(int steps, std::function<void()> death);
 
  private:
@@ -68,15 +69,15 @@ class NodeMember {
     internal::Slots<SimulatedFutex> slots;
     Meeting meeting;
     uint64_t attempt = 0;  // of the meeting in progress
-    uint64_t waits = 0;    // how often it has begun to wait
+    uint64_t waits = 0;    // how often the member has begun to wait
   };
   using PlacePtr = std::shared_ptr<Place>;
   struct Died {};
 
   PlacePtr Find(const internal::NodeGroup& group);
-  // Does what touches the memory. False: the process has died of it.
+  // Runs `what`, which accesses the shared memory. Returns false if the process died in the middle.
   bool Touch(absl::FunctionRef<void()> what);
-  // When the process's thread gets to it.
+  // Runs `what` after `delay`, or later if the process is paused, unless it has died by then.
   void Later(absl::Duration delay, std::function<void()> what);
   void Advance(const PlacePtr& place, uint64_t attempt);
   void Wait(const PlacePtr& place, const Meeting::Wait& wait);
@@ -95,7 +96,7 @@ class NodeMember {
   uint32_t self_ = 0;
   std::map<uint64_t, PlacePtr> places_;  // by the group's name
   std::set<uint64_t> retired_;
-  int steps_left_ = 0;  // 0: it lives on
+  int steps_left_ = 0;  // until the process dies; 0: it does not
   std::function<void()> death_;
 };
 

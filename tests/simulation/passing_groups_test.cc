@@ -1,8 +1,8 @@
-// A program that names a group per step for days: what it costs the members and the coordinator,
-// over a restart too.
+// Measures what a program costs the members and the coordinator if it names a new group at every
+// step for days, over a restart too.
 //
-// The real core and the real protocol of the SDK's members, in one process, over a network that
-// carries every message at once. By hand, as large as jobs are:
+// Runs the real core and the real protocol of the SDK's members in one process, over a network that
+// delivers every message at once. To run it by hand at the size of a large job:
 //   bazel build //tests/simulation:passing_groups_test
 //   MUSTER_TEST_MEMBERS=1024 MUSTER_TEST_STEPS=10000 bazel-bin/tests/simulation/passing_groups_test
 #include <gmock/gmock.h>
@@ -41,7 +41,8 @@ using internal::Random;
 using internal::SteadyTime;
 
 constexpr char kJob[] = "simulated";
-// Groups that wait for news of a member, beside the one in use: what members tell together, twice.
+// The limit of groups that a member may keep beside the one in use, because it has not reported
+// their release: twice the number that members report together.
 constexpr size_t kMostGroups = 24;
 
 int FromEnvironment(const char* name, int otherwise) {
@@ -75,7 +76,7 @@ class PassingGroups {
     EXPECT_EQ(places_, members);
   }
 
-  // All do a barrier in a group of this step, and let it go.
+  // Has all members make a barrier in a group of this step, and release the group.
   void Step(int step) {
     const internal::GroupId group{epoch_, absl::StrCat("step ", step), ranks_};
     done_ = 0;
@@ -86,7 +87,7 @@ class PassingGroups {
                                internal::Deadline(now_, absl::Hours(1))));
     }
     Run();
-    // While the coordinator is away members try again, each after a while of its own.
+    // While the coordinator is away, each member retries after a back-off of its own.
     for (int i = 0; i < 10'000 && done_ < members_.size(); ++i) Pass(absl::Milliseconds(10));
     ASSERT_EQ(done_, members_.size()) << "step " << step;
     for (size_t i = 0; i < members_.size(); ++i) {
@@ -118,13 +119,13 @@ class PassingGroups {
   }
 
   size_t groups() const { return daemon_->Measure(Now()).groups; }
-  // Destroys the coordinator.
+  // Destroys the coordinator, and returns the bytes that this frees.
   size_t BytesOfDaemon() {
     const size_t before = BytesInUse();
     daemon_.reset();
     return before - BytesInUse();
   }
-  // Destroys the members, but for the first.
+  // Destroys all members but the first.
   size_t BytesOfMember() {
     const size_t before = BytesInUse();
     const size_t count = members_.size() - 1;
@@ -170,7 +171,7 @@ class PassingGroups {
     return absl::FromUnixSeconds(1'700'000'000) + absl::FromChrono(now_.time_since_epoch());
   }
 
-  // Does what members and coordinator have asked for until nothing is left.
+  // Delivers what members and the coordinator send, until nothing is in flight.
   void Run() {
     while (!wire_.empty()) {
       const std::function<void()> next = std::move(wire_.front());
@@ -280,7 +281,7 @@ TEST(PassingGroupsTest, AGroupPerStepTakesNoMoreAndMore) {
   job.Pass(absl::Seconds(1));
   const size_t end_bytes = BytesInUse();
   EXPECT_LE(most_groups, kMostGroups);
-  // Half of all steps have not left a kilobyte at each member.
+  // Half of all steps leave less than a kilobyte at each member.
   EXPECT_LE(end_bytes, settled_bytes + size_t{1024} * members + (256 << 10));
   std::cout << members << " members, " << steps << " steps, one restart: at most " << most_groups
             << " groups at the coordinator, which has " << job.BytesOfDaemon() / 1024 << " KiB; "

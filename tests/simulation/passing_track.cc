@@ -21,8 +21,8 @@ void PassingTrack::Start() {
   actor_->Later([this] { MoveOn(); });
 }
 
-// The first name is one of all ranks, the second one of all but the last, the third of two in
-// reverse.
+// Returns the group of a step. Group 0 has all ranks, group 1 all but the last, group 2 ranks 1 and
+// 0.
 internal::GroupId PassingTrack::GroupOf(size_t step) const {
   const size_t name = names_[step];
   std::vector<int> ranks;

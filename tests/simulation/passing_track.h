@@ -14,14 +14,14 @@
 
 namespace muster::simulation {
 
-// Groups of this name are let go and made anew again and again: their sequence numbers begin at 0
-// several times.
+// Returns whether programs release and recreate this group again and again. Its sequence numbers
+// then begin at 0 several times.
 inline bool IsPassing(absl::string_view group) { return absl::StartsWith(group, "passing"); }
 
-// One rank's collectives in groups that it lets go, at any time between two calls, and makes again.
-// All ranks do the same steps in the same order. Each step's answer must be made of what the ranks
-// bring to this step: a daemon that took one group for a later or an earlier one of the same ranks
-// would mix them up.
+// One rank's collectives in groups that it releases, at any time between two calls, and creates
+// again. All ranks take the same steps in the same order. Each step's answer must consist of what
+// the ranks contribute to this step. A daemon that confused a group with a later or earlier one of
+// the same ranks would mix them up.
 class PassingTrack final : public Track {
  public:
   PassingTrack(Actor* actor, const Place& place, OnEnd on_end);
@@ -41,7 +41,7 @@ class PassingTrack final : public Track {
   std::string Name() const;
 
   std::vector<size_t> names_;  // by step
-  std::set<size_t> held_;      // names of which it has a handle
+  std::set<size_t> held_;      // names of the groups that this rank has a handle of
   size_t next_ = 0;
   int tries_ = 0;
 };

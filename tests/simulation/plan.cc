@@ -64,7 +64,7 @@ GroupPlan DrawGroup(uint64_t epoch_nonce, std::string name, std::vector<int> ran
   if (setting.mismatches && group.ranks.size() > 1 && random.Chance(0.5)) {
     group.dissent_at = random.Pick(steps);
     group.dissenter = random.Pick(group.ranks.size());
-    // A step that is refused since it is too large leaves no trace of a disagreement.
+    // If the step were refused because it is too large, the disagreement would not show.
     group.steps[*group.dissent_at].large = false;
   }
   return group;
@@ -83,7 +83,7 @@ EpochPlan DrawPlan(const Setting& setting, uint64_t epoch_nonce, int world_size)
     plan.groups.push_back(DrawGroup(epoch_nonce, absl::StrCat("group ", i),
                                     SomeRanks(world_size, random), setting, random));
   }
-  // Leases belong to the job: the same names in every epoch.
+  // Leases belong to the job, so their names are the same in every epoch.
   Random leases(setting.seed, "leases");
   const uint32_t count = setting.many_leases ? 8 + leases.Pick(12) : leases.Pick(4);
   for (uint32_t i = 0; i < count; ++i) {

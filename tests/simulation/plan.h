@@ -18,17 +18,17 @@ struct CollectiveStep {
   internal::CollectiveKind kind = internal::CollectiveKind::kBarrier;
   int root = 0;
   std::string label;
-  bool large = false;     // its answer is larger than a message may be
-  bool overlong = false;  // all call it first under a label that the daemon refuses
+  bool large = false;     // its answer exceeds the limit of a message
+  bool overlong = false;  // all ranks first call it under a label that the daemon refuses
 };
 
-// One group's collectives.
+// The collectives of one group.
 struct GroupPlan {
   uint64_t epoch_nonce = 0;
   std::string name;        // empty for the world
-  std::vector<int> ranks;  // of the world too
+  std::vector<int> ranks;  // also given for the world
   std::vector<CollectiveStep> steps;
-  // The rank at this index calls something else at this step.
+  // The rank at index `dissenter` makes another call than the others at this step.
   std::optional<size_t> dissent_at;
   size_t dissenter = 0;
 };
@@ -38,33 +38,35 @@ struct LeaseStep {
   LeaseScope scope = LeaseScope::kJob;
 };
 
-// What the ranks of one epoch do: each group's collectives at the same time as the others', and
-// beside them the leased work. All ranks draw the same plan, since it follows from seed and epoch.
+// The program of one epoch. The collectives of each group run concurrently with those of the other
+// groups, and with the leased work. The plan follows from the seed and the epoch, so all ranks draw
+// the same one.
 struct EpochPlan {
   std::vector<GroupPlan> groups;
   std::vector<LeaseStep> leases;
-  // This rank leaves after that many steps of each group.
+  // This rank leaves after `early_leaver_steps` steps of each group.
   std::optional<int> early_leaver;
   size_t early_leaver_steps = 0;
 };
 
-// Most bytes of a message where there are large answers, and of one contribution to those.
+// The limit of a message in schedules with large answers, and the size of one contribution to
+// these.
 inline constexpr size_t kMostMessageBytes = 4096;
 inline constexpr size_t kLargeBytes = 3000;
 
 EpochPlan DrawPlan(const Setting& setting, uint64_t epoch_nonce, int world_size);
 
-// The index of a world rank in the group; nullopt if it is not in it.
+// Returns the index of a world rank in the group, or nullopt if the rank is not in it.
 std::optional<size_t> IndexOf(const GroupPlan& group, int rank);
 
-// What the rank at this index calls at a step. Who sends it, where and when can be read from its
-// payload.
+// Returns the call that the rank at this index makes at a step. The payload names the sender, the
+// group and the step.
 internal::CollectiveCall CallOf(const GroupPlan& group, size_t step, size_t index);
-// The same under a label that is longer than the daemon takes.
+// Returns the same call under a label that is longer than the daemon accepts.
 internal::CollectiveCall OverlongCallOf(const GroupPlan& group, size_t step, size_t index);
 
-// What a collective must answer the rank at this index with, by the naive model: the contributions
-// in the group's order.
+// Returns the answer that the naive model gives to the rank at this index: the contributions in the
+// group's order.
 std::vector<std::string> ExpectedAnswer(const GroupPlan& group, size_t step, size_t index);
 
 }  // namespace muster::simulation

@@ -13,10 +13,10 @@ namespace {
 using internal::MemberCore;
 using internal::SteadyTime;
 
-// An epoch that never forms is no hang: the members may be gone.
+// An epoch may never form because its members are gone. That is no hang.
 constexpr absl::Duration kJoinTimeout = absl::Minutes(5);
 constexpr int kMaxRejoins = 5;
-// Nothing but an earlier run stands in the way of the new one, and not for long.
+// A new run can only be delayed by the earlier run, and not for long.
 constexpr absl::Duration kLongestForming = absl::Seconds(20);
 
 Place PlaceOf(const v1::JoinResponse& response) {
@@ -34,7 +34,7 @@ void Program::Start() {
   Join();
 }
 
-// What a launcher tells the process at this place.
+// Returns the options that a launcher gives the process at this place.
 JobOptions Program::Wish() const {
   JobOptions options;
   options.job = "simulated";
@@ -123,7 +123,7 @@ void Program::RejoinUnasked() {
   if (rejoins_ < kMaxRejoins) Rejoin();
 }
 
-// Between two steps a program may notice that others wait for a place, and let them in.
+// Rejoins between two steps if newcomers wait for a place, so that they come in.
 void Program::WelcomeNewcomers() {
   if (actor_.process->member().NewcomersWaiting(place_->epoch) == 0) return;
   if (actor_.random.Chance(0.2)) actor_.Later([this] { RejoinUnasked(); });
@@ -165,8 +165,8 @@ void Program::RequestStop() {
 }
 
 void Program::Leave() {
-  // A hostile member can keep everybody waiting. Whose Leave has waited in vain counts as lost, and
-  // others may hear of that before it does itself.
+  // A hostile member can keep the others waiting. A member whose Leave has timed out counts as
+  // lost, and others may hear of that before it does.
   if (actor_.setting->hostile) {
     actor_.After(kLongTimeout - absl::Minutes(1),
                  [this] { actor_.checks->disturbed.insert(actor_.process->id()); });

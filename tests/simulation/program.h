@@ -15,26 +15,26 @@
 
 namespace muster::simulation {
 
-// What one process runs: joins, does the plan of the epoch, and leaves; in an elastic job, when its
-// epoch ends early, it rejoins and does the plan of the next one.
+// The program of one process. It joins, carries out the epoch's plan and leaves. In an elastic job,
+// if its epoch ends early, it rejoins and carries out the plan of the next epoch.
 class Program {
  public:
-  // How it ended; nullopt while it runs. OK: it has left.
+  // The result of the program: nullopt while it runs, OK if it has left.
   using Outcome = std::optional<absl::Status>;
 
-  // `on_exit` is told once that the process ends by itself.
+  // `on_exit` is called once, when the process ends on its own.
   Program(const Actor& actor, std::function<void()> on_exit);
 
   void Start();
 
-  // The program decides by itself to form a new epoch, or to ask all ranks to stop; ignored where
-  // it is not in an epoch.
+  // Forms a new epoch, or asks all ranks to stop, on the program's own initiative. Ignored while
+  // the program is in no epoch.
   void RejoinUnasked();
   void RequestStop();
 
-  // The process was killed.
+  // Notes that the process was killed.
   void Killed() { actor_.exited = true; }
-  // The job is started again without this process.
+  // Notes that the job was started again without this process.
   void BelongToEarlierRun() { actor_.earlier_run = true; }
   bool of_earlier_run() const { return actor_.earlier_run; }
   bool in_epoch() const { return place_.has_value(); }
@@ -73,7 +73,7 @@ class Program {
 
   bool rejoining_ = false;
   int rejoins_ = 0;
-  std::optional<Place> next_place_;  // where Rejoin was answered before all tracks have ended
+  std::optional<Place> next_place_;  // set if Rejoin was answered before all tracks have ended
 };
 
 }  // namespace muster::simulation

@@ -8,8 +8,8 @@
 
 namespace muster::simulation {
 
-// A seeded stream of choices (SplitMix64). Each part of a schedule draws from a stream of its own,
-// named by its purpose, so that a schedule with one fault less differs as little as it can.
+// A seeded stream of choices (SplitMix64). Each part of a schedule draws from its own stream, named
+// by its purpose. So a schedule with one fault less differs as little as possible.
 class Random {
  public:
   Random(uint64_t seed, absl::string_view purpose) : state_(seed) {
@@ -23,7 +23,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // One of 0 to n - 1.
+  // Returns a number from 0 to n - 1.
   uint32_t Pick(uint32_t n) { return static_cast<uint32_t>(Next() % n); }
   bool Chance(double probability) { return Fraction() < probability; }
   absl::Duration Between(absl::Duration least, absl::Duration most) {

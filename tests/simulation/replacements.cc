@@ -14,12 +14,12 @@ void Replacements::Answered(DaemonId daemon, const absl::Status& status,
   if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) See(daemon, *rejoin);
 }
 
-// The first answer of an epoch is sent when it forms.
+// Called for each answer. The first one of an epoch is sent when the epoch forms.
 template <typename Place>
 void Replacements::See(DaemonId daemon, const Place& place) {
   const uint64_t nonce = place.epoch().nonce();
   const auto [told, is_new] = told_.emplace(nonce, place.history());
-  // One of two daemons may have heard meanwhile of what the other one has done.
+  // With two daemons, one may have learned meanwhile of an epoch that the other has formed.
   const bool same = told->second.SerializeAsString() == place.history().SerializeAsString();
   if (!same && !setting_->split) {
     stage_->Violation("members of epoch ", place.epoch().number(), " are told of the history {",
@@ -41,7 +41,7 @@ void Replacements::See(DaemonId daemon, const Place& place) {
   Check(count, place.history());
 }
 
-// In the epochs that it follows, as far as a member or the daemon knows them.
+// Returns the counts over the earlier epochs that the daemon or a member of this one knows.
 template <typename Place>
 Replacements::Count Replacements::CountBefore(DaemonId daemon, const Place& place) const {
   Count count;
@@ -70,7 +70,7 @@ void Replacements::Check(const Count& count, const v1::JobHistory& told) {
     stage_->Violation("of ", count.replaced, " replacements, in a job of up to ", count.largest,
                       ", members are told ", told.ShortDebugString());
   }
-  // Who came in has either made the job larger or replaced somebody.
+  // Each newcomer has either made the job larger or replaced another process.
   if (told.replacements() + told.largest_world_size() > newcomers_) {
     stage_->Violation(newcomers_, " have come into epochs, and members are told ",
                       told.ShortDebugString());

@@ -14,28 +14,28 @@
 
 namespace muster::simulation {
 
-// How many processes have taken the places of others, counted by the rosters of epochs alone:
-//   - never more than the job allows;
-//   - a daemon, restarted ones too, says no less than were counted in the epochs before that its
-//     members have been in, nor more than have ever come into an epoch;
-//   - it says the same to all members of an epoch.
+// The invariants of replaced processes, as counted from the rosters of epochs alone:
+//   - The job replaces no more processes than its limit allows.
+//   - A daemon, restarted or not, tells at least the count of the earlier epochs that its members
+//     were in, and at most the number of processes that have ever come into an epoch.
+//   - It tells all members of an epoch the same count.
 class Replacements {
  public:
   // Both must outlive this.
   Replacements(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
-  // At a daemon; see WireTap. What is no place in an epoch is ignored.
+  // Called for each answer of a daemon; see WireTap. Only answers with a place in an epoch count.
   void Answered(DaemonId daemon, const absl::Status& status, const internal::Response& response);
-  // Join or Rejoin has answered this process with its place.
+  // Called when Join or Rejoin has given this process its place.
   void Entered(ProcessId process, const v1::JoinResponse& place) {
     latest_of_[process] = place.epoch().nonce();
   }
 
  private:
-  // When an epoch has formed.
+  // The counts at the time when an epoch forms.
   struct Count {
     uint32_t replaced = 0;
-    uint32_t largest = 0;  // size of an epoch so far
+    uint32_t largest = 0;  // the size of the largest epoch so far
   };
 
   template <typename Place>
@@ -47,7 +47,7 @@ class Replacements {
 
   const Setting* const setting_;
   Stage* const stage_;
-  uint32_t newcomers_ = 0;                    // in all epochs
+  uint32_t newcomers_ = 0;                    // of all epochs
   std::map<uint64_t, Count> counts_;          // by nonce
   std::map<uint64_t, v1::JobHistory> told_;   // by nonce
   std::map<ProcessId, uint64_t> latest_of_;   // nonces

@@ -11,8 +11,8 @@
 
 namespace muster::simulation {
 
-// All invariants of one schedule. Two more are checked where they show: that every call ends once
-// and in time (Process), and that answers go to who asked (Daemon).
+// All invariants of one schedule. Process checks two more itself: that each call ends once, and
+// that it ends in time. Daemon checks that answers go to the callers that asked.
 class Checks : public WireTap {
  public:
   // Both must outlive this.
@@ -26,7 +26,7 @@ class Checks : public WireTap {
   Replacements replacements;
   CollectiveChecks collectives;
   LeaseChecks leases;
-  // Processes of which others may be told that they were lost: something has happened to them.
+  // Processes that a fault has struck. Other processes may be told that these were lost.
   std::set<ProcessId> disturbed;
 
   // WireTap:

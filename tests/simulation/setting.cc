@@ -8,7 +8,7 @@
 namespace muster::simulation {
 namespace {
 
-// Bad enough that every rule about retries is needed; short enough that no grace ends.
+// Returns weather that needs every rule about retries, with outages shorter than any grace.
 Weather Unsettled(Random& random) {
   Weather weather;
   weather.drop = random.Chance(0.5) ? 0.05 : 0;
@@ -20,7 +20,8 @@ Weather Unsettled(Random& random) {
   return weather;
 }
 
-// As bad as networks and kernels get: a cut is noticed when a keepalive ping is not answered.
+// Returns weather as bad as networks and kernels get: a cut is noticed only when a keepalive ping
+// gets no answer.
 Weather Stormy(Random& random) {
   Weather weather = Unsettled(random);
   weather.slowest = absl::Seconds(3);
@@ -29,14 +30,14 @@ Weather Stormy(Random& random) {
   return weather;
 }
 
-// Nothing but the new run's success is of interest then.
+// Turns other faults off. In a job that is started again, only the new run's success matters.
 void BeStartedAgain(Setting* setting) {
   setting->restarts = setting->losses = setting->split = setting->elastic = false;
   setting->mismatches = setting->early_leave = setting->stops = setting->clock_goes_back = false;
   setting->replacements = setting->large_answers = setting->churn = setting->fewer_places = false;
 }
 
-// Beside everything else, from a stream of choices of its own.
+// Draws the rest of the setting, from a stream of its own.
 void DrawMore(Setting* setting) {
   Random random(setting->seed, "more of the setting");
   setting->wishes = static_cast<Setting::Wishes>(random.Pick(3));

@@ -1,9 +1,9 @@
 // Simulates many schedules, or replays one:
 //   simulate --count=100000            from --first (default 1)
-//   simulate --seed=N                  prints that one as it unfolds
+//   simulate --seed=N                  prints that schedule as it unfolds
 //   simulate --seed=N --without=0,2    the same without some of its faults
-// Stops at the first schedule that breaks an invariant, leaves out the faults that are not needed
-// for that, and prints what is left.
+// Stops at the first schedule that breaks an invariant. Then removes every fault that the failure
+// does not need, and prints what is left.
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace muster::simulation {
 namespace {
 
-// For whoever reads how the program has ended.
+// Printed if the program crashes.
 volatile uint64_t running_seed = 0;
 
 void SayWhichSeed(int) {

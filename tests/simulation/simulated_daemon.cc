@@ -21,7 +21,7 @@ using core::WaiterId;
 
 constexpr size_t kMostTextBytes = 8 * 1024;
 
-// What the job is to its members.
+// Returns the state of the job as its members see it.
 std::string PictureOf(const core::JobStatus& status) {
   std::string picture =
       absl::StrCat("state ", static_cast<int>(status.state), ", stop ", status.stop_requested,
@@ -58,7 +58,7 @@ core::Effects Daemon::Put(WaiterId id, const core::Input& input, const journal::
 
 template <typename Request>
 core::Effects Daemon::PutRequest(WaiterId id, const Request& request) {
-  // The network keeps the request: it may come twice.
+  // Copies the request: the network keeps it, since it may deliver it twice.
   const auto converted = service::FromProto(Request(request));
   if (!converted.ok()) {
     core::Effects refused;
@@ -120,7 +120,7 @@ void Daemon::ReportExit(const v1::ReportExitRequest& report) {
 }
 
 void Daemon::ReportProcessState(const v1::ReportProcessStateRequest& report) {
-  // One that has come and was lost does not hold a place.
+  // A process that has attached and was lost does not hold a place.
   const std::string process = IncarnationOf(report.secret());
   if (came_.count(process) == 0) started_.insert(process);
   Report(report);
@@ -136,7 +136,7 @@ bool Daemon::AllPlacesAreTaken() const {
   return status.world_size != 0 && status.members.size() + others >= status.world_size;
 }
 
-// Before that a stranger is as good as anybody.
+// While a place is free, a stranger may take it as any process may, so its report is not sent.
 void Daemon::ReportAsStranger(const v1::ReportExitRequest& report) {
   if (!report.given_up().empty() && !AllPlacesAreTaken()) return;
   is_misled_ = true;
@@ -168,7 +168,7 @@ void Daemon::CallAsStranger(const internal::Request& request) {
 }
 
 void Daemon::Suffer(uint64_t choice) {
-  Tick();  // what is due by now does not come of it
+  Tick();  // does first what is due by now, which the message does not cause
   const core::JobStatus before = core_.GetStatus(Now());
   const Guess guess = DrawGuess(choice, core_.options().instance, before);
   std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
@@ -196,7 +196,7 @@ void Daemon::Apply(const core::Effects& effects) {
   Arm();
 }
 
-// People read it, on terminals and in logs.
+// Checks that a text has no control characters, since people read it on terminals and in logs.
 void Daemon::CheckText(absl::string_view text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::none_of(text.begin(), text.end(), is_control) && text.size() <= kMostTextBytes) return;
@@ -204,7 +204,8 @@ void Daemon::CheckText(absl::string_view text) {
                     " bytes: ", absl::CHexEscape(text.substr(0, 200)));
 }
 
-// A broken epoch is followed by the next one, or by the end of the job, whoever comes and goes.
+// Checks that a broken epoch is followed by another one, or by the end of the job, within the time
+// that the core allows.
 void Daemon::CheckReforming() {
   const core::JobStatus status = core_.GetStatus(Now());
   const bool reforming = status.state == core::JobState::kReforming;
@@ -240,7 +241,7 @@ void Daemon::Deliver(const core::StreamEvent& event) {
     return stage_->Violation("daemon ", id_, " sends an event on stream ", event.stream,
                              ", which has ended");
   }
-  // A claimant may be asked for the roster before.
+  // A claimant may be asked for the roster before Attach is answered.
   const bool asks = std::holds_alternative<core::NeedRoster>(*event.event);
   if ((std::holds_alternative<core::Attached>(*event.event) || asks) == stream->second) {
     stage_->Violation("daemon ", id_,

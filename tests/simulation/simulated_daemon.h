@@ -21,12 +21,12 @@ namespace muster::simulation {
 
 using DaemonId = int;
 
-// One run of musterd: its core behind the service's conversions, driven by simulated time. What
-// server/service does with reactors and threads, this does with ids.
+// One run of musterd: the core behind the service's conversions, on simulated time. The service
+// uses reactors and threads where this class uses ids.
 class Daemon {
  public:
-  // Where answers go. Each id that was started ends with exactly one Reply (End), unless it is
-  // cancelled (closed) first.
+  // The receiver of answers. Each call ends with exactly one Reply(), and each stream with exactly
+  // one End(), unless Cancel() or CloseStream() comes first.
   class Sink {
    public:
     virtual ~Sink() = default;
@@ -35,46 +35,48 @@ class Daemon {
     virtual void End(core::WaiterId stream, absl::Status status) = 0;
   };
 
-  // `wall_clock` is what its clock shows at the beginning of the simulation. `stage` and `sink`
-  // must outlive this.
+  // `wall_clock` is the time of the daemon's clock at the beginning of the simulation. `stage` and
+  // `sink` must outlive this.
   Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
   void Attach(core::WaiterId stream, const v1::AttachRequest& request);
   void Call(core::WaiterId waiter, const internal::Request& request);
-  // The peer has gone. Unknown ids are ignored.
+  // Ends a call or a stream whose peer has gone. Unknown ids are ignored.
   void Cancel(core::WaiterId waiter);
   void CloseStream(core::WaiterId stream);
   void ReportExit(const v1::ReportExitRequest& report);
   void ReportProcessState(const v1::ReportProcessStateRequest& report);
-  // Somebody who is no member sends something; `choice` decides what. Nothing may come of it.
+  // Sends the core a message from a process that is no member; `choice` decides which. Checks that
+  // it changes nothing for the members.
   void Suffer(uint64_t choice);
 
-  // The process is gone: nothing happens in it any more.
+  // Ends the process: no later event has an effect.
   void Kill() { alive_ = false; }
   bool alive() const { return alive_; }
-  // The process is stopped for a while. What reaches it must wait until then.
+  // Stops the process until `time`. The network delivers nothing to it before.
   void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const { return paused_until_; }
 
-  // Replays what has gone into it; a core that comes to something else breaks an invariant.
+  // Replays the recorded inputs, and reports a violation if another core reaches another state.
   void CheckReplay();
 
-  // Calls that are parked, and streams that are open.
+  // Returns the number of parked calls and open streams.
   size_t open() const { return calls_.size() + streams_.size(); }
 
  private:
-  // The one way into the core: what goes in is recorded.
+  // Records an input and passes it to the core. All inputs go through here.
   core::Effects Put(core::WaiterId id, const core::Input& input,
                     const journal::KeptRequest* kept = nullptr);
   template <typename Request>
   core::Effects PutRequest(core::WaiterId id, const Request& request);
   void Tick();
-  // A report of a launcher, to whose answer nobody listens.
+  // Passes on a report from a launcher. Its answer is dropped.
   template <typename Request>
   void Report(const Request& request);
-  // As many processes have come, or are said to run, as the job has places.
+  // Returns whether the job has no free place: as many processes have attached, or are reported as
+  // started, as there are places.
   bool AllPlacesAreTaken() const;
   void ReportAsStranger(const v1::ReportExitRequest& report);
   void AttachStranger(const v1::AttachRequest& request);
@@ -87,7 +89,7 @@ class Daemon {
   void CheckReforming();
   void Arm();
   void Ring(core::Time due);
-  // As the daemon's clock has it: no finer than a journal keeps it.
+  // Returns the daemon's clock, no finer than a journal records it.
   core::Time Now() const { return wall_clock_ + absl::Floor(stage_->now(), absl::Nanoseconds(1)); }
 
   const DaemonId id_;
@@ -102,12 +104,12 @@ class Daemon {
   std::optional<core::Time> reforming_since_;
   std::optional<core::EpochId> reforming_;  // the epoch that has ended
   std::map<core::WaiterId, AnswerConversion> calls_;
-  std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
+  std::map<core::WaiterId, bool> streams_;  // true: Attach was answered
   core::WaiterId next_report_ = core::WaiterId{1} << 52;
   core::WaiterId strangers_call_ = 0;
-  std::set<std::string> started_;  // processes that launchers say run, and that have not come yet
+  std::set<std::string> started_;  // reported by launchers, not attached yet
   std::set<std::string> came_;     // processes that have attached here
-  bool is_misled_ = false;         // a stranger reports something
+  bool is_misled_ = false;         // true while a stranger's report is in the core
 };
 
 }  // namespace muster::simulation

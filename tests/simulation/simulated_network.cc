@@ -55,8 +55,8 @@ void Network::Launch(FlightPtr flight) {
   stage_->timeline.After(Latency(), [this, flight] { Arrive(flight); });
 }
 
-// Arrives before or after the original, but on the same connection; nobody waits for its answer,
-// and its connection or its own withdrawal ends it.
+// Sends the request a second time. The copy uses the same connection, and arrives before or after
+// the original. Its answer is dropped. It ends when the connection ends, or when it is withdrawn.
 void Network::LaunchDuplicate(const FlightPtr& flight) {
   auto copy = std::make_shared<Flight>();
   copy->rpc = flight->rpc;
@@ -73,7 +73,8 @@ void Network::Arrive(const FlightPtr& flight) {
   Daemon* const daemon = daemons_[flight->rpc.daemon];
   if (!daemon->alive() || !GetsThrough(*flight->connection)) return;
   if (flight->rpc.duplicate && flight->connection->cut) return;
-  if (flight->cancelled && random_.Chance(0.5)) return;  // gRPC has dropped it before
+  if (flight->cancelled && random_.Chance(0.5))
+    return;  // gRPC may have dropped it before it arrived
   if (daemon->paused_until() > stage_->now()) {
     return stage_->timeline.At(daemon->paused_until(), [this, flight] { Arrive(flight); });
   }
@@ -101,7 +102,7 @@ void Network::Cancel(ProcessId from, uint64_t attempt) {
   CloseAtServer(flight);
 }
 
-// The daemon learns that nobody waits for this any more.
+// Tells the daemon that the caller has gone.
 void Network::CloseAtServer(const FlightPtr& flight) {
   flight->cancelled = true;
   if (flight->connection == nullptr) return;
@@ -182,7 +183,7 @@ void Network::End(WaiterId stream, absl::Status status) {
   DeliverInOrder(flight, [this, status](const FlightPtr& to) { EndAtClient(to, status); });
 }
 
-// However long a process is stopped, and stopped again: what comes first on a stream it sees first.
+// Delivers a stream's events in order, even if the process is stopped several times meanwhile.
 void Network::DeliverInOrder(const FlightPtr& flight, StreamItem item) {
   flight->undelivered.push_back(std::move(item));
   stage_->timeline.At(EventTime(flight.get()), [this, flight] { DeliverNext(flight); });
@@ -302,7 +303,7 @@ void Network::ServerLearns(const std::shared_ptr<Connection>& connection) {
   for (const auto& [waiter, flight] : at_servers_) {
     if (flight->connection == connection) flights.push_back(flight);
   }
-  // A daemon's threads learn of them one by one, in any order.
+  // The daemon's threads learn of the calls one by one, in any order.
   for (const FlightPtr& flight : flights) {
     stage_->timeline.After(Latency(), [this, flight] { Close(flight); });
   }

@@ -24,34 +24,34 @@
 
 namespace muster::simulation {
 
-// An RPC in flight. Its process knows it by its attempt, and a daemon by a waiter id.
+// An RPC in flight. Its process knows it by its attempt, and the daemon by a waiter id.
 struct SentRpc {
   ProcessId process = 0;
   DaemonId daemon = 0;
   uint64_t attempt = 0;
   std::variant<v1::AttachRequest, internal::Request> request;
-  bool duplicate = false;  // nobody waits for its answer
+  bool duplicate = false;  // its answer is dropped
 
   bool is_stream() const { return std::holds_alternative<v1::AttachRequest>(request); }
 };
 
-// Sees what reaches a daemon and what leaves it, before the network can lose it.
+// An observer of what reaches and leaves a daemon, before the network can lose it.
 class WireTap {
  public:
   virtual ~WireTap() = default;
   virtual void Arrived(core::WaiterId waiter, const SentRpc& rpc) = 0;
   virtual void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                         const internal::Response& response) = 0;
-  // The daemon has registered the caller of an Attach.
+  // The daemon has registered the caller of an Attach call.
   virtual void Registered(const SentRpc& rpc, const v1::SessionId& session) = 0;
   // The daemon has learned that the caller has gone.
   virtual void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) = 0;
 };
 
-// A network with the habits of gRPC's: each process has one connection, to the daemon that the
-// coordinator's name leads to. A connection that is cut loses what is on its way, and each of its
-// ends learns of it in its own time. Unary calls and cancels overtake one another; the events of a
-// stream do not. Every send ends exactly once at the process that sent it.
+// A network that behaves as gRPC does. Each process has one connection, to the daemon that the
+// coordinator's name resolves to. If a connection is cut, messages in flight are lost, and each end
+// notices on its own. Unary calls and cancels overtake one another; the events of a stream do not.
+// Every send ends exactly once at its process.
 class Network : public Process::Wire, public Daemon::Sink {
  public:
   // `stage` and `tap` must outlive this.
@@ -59,33 +59,34 @@ class Network : public Process::Wire, public Daemon::Sink {
 
   void set_weather(const Weather& weather) { weather_ = weather; }
 
-  // From now on larger answers cannot be sent.
+  // Refuses larger answers from now on.
   void set_most_bytes(size_t bytes) { most_bytes_ = bytes; }
-  // Changes what this process sends, and lets nobody know.
+  // Changes what this process sends from now on. No observer is told.
   void TamperWith(ProcessId process) { tampered_.insert(process); }
 
   void Add(Process* process) { processes_[process->id()] = process; }
   void Add(DaemonId id, Daemon* daemon) { daemons_[id] = daemon; }
-  // From now on the coordinator's name leads this process there. Cuts its connection.
+  // Resolves the coordinator's name to this daemon for the process from now on. Cuts its
+  // connection.
   void Route(ProcessId process, DaemonId daemon);
   DaemonId RouteOf(ProcessId process) const;
   bool Connected(ProcessId process) const;
 
-  // Does this once, just after a daemon has sent its next good answer to a call: while some of the
-  // answers of one step have arrived, and others have not.
+  // Runs `event` once, just after a daemon has sent its next successful answer to a call. At that
+  // time, some of the answers of one step have arrived and others have not.
   void OnNextAnswer(Timeline::Event event) { on_next_answer_.push_back(std::move(event)); }
 
-  // Does this once, to the next process that a daemon asks for the roster.
+  // Runs `event` once, with the next process that a daemon asks for the roster.
   void OnNextQuestion(std::function<void(ProcessId)> event) {
     on_next_question_.push_back(std::move(event));
   }
 
   // Cuts the connection of a process; both ends learn of it within the weather's notice.
   void Cut(ProcessId process);
-  // The same, and no new connection works before Heal().
+  // Cuts the connection as Cut() does. No new connection works before Heal().
   void CutOff(ProcessId process);
   void Heal(ProcessId process) { cut_off_.erase(process); }
-  // One end has gone: the other learns of it within `notice`.
+  // Tells the network that one end has ended. The other end notices within `notice`.
   void ProcessGone(ProcessId process, absl::Duration notice);
   void DaemonGone(DaemonId daemon, absl::Duration notice);
 
@@ -113,7 +114,7 @@ class Network : public Process::Wire, public Daemon::Sink {
   struct Flight {
     SentRpc rpc;
     std::shared_ptr<Connection> connection;
-    core::WaiterId waiter = 0;  // once it has arrived
+    core::WaiterId waiter = 0;  // set once it has arrived
     bool cancelled = false;
     bool ended = false;             // at the process
     absl::Duration last_of_stream;  // when its latest event arrives
@@ -140,7 +141,7 @@ class Network : public Process::Wire, public Daemon::Sink {
                      absl::Duration server_learns);
   void ClientLearns(const std::shared_ptr<Connection>& connection);
   void ServerLearns(const std::shared_ptr<Connection>& connection);
-  // What was on its way when a connection was cut may still arrive.
+  // Returns whether a message in flight on a cut connection still arrives.
   bool GetsThrough(const Connection& connection);
 
   absl::Duration Latency();

@@ -15,7 +15,7 @@
 
 namespace muster::simulation {
 
-// What NodeSegment is to the SDK: the memory that the members of one node share in one epoch.
+// The memory that the members of one node share in one epoch. It replaces the SDK's NodeSegment.
 class NodeMemory {
  public:
   explicit NodeMemory(uint32_t members) : members_(members) {}
@@ -25,7 +25,7 @@ class NodeMemory {
   std::vector<internal::SharedSlot> GroupSlots(uint64_t name);
 
  private:
-  // Small, so that some of what there is does not fit.
+  // Small areas, so that some contributions and results do not fit.
   static constexpr size_t kContentWords = 128;
   static constexpr size_t kResultWords = 512;
   struct Memory {
@@ -39,12 +39,12 @@ class NodeMemory {
   std::map<uint64_t, std::vector<std::unique_ptr<Memory>>> groups_;  // by name, then member
 };
 
-// All of them, and who waits for a word of theirs.
+// All node memories of a schedule, and the members that wait for a word in them.
 class NodeMemories {
  public:
   std::shared_ptr<NodeMemory> Of(uint64_t epoch_nonce, const std::string& node, uint32_t members);
 
-  // Replaces who waited for it: a word has one owner.
+  // Registers `wake`, which replaces an earlier one for the word: only a word's owner waits for it.
   void AwaitWake(const internal::SlotFutex* word, std::function<void()> wake) {
     waiting_[word] = std::move(wake);
   }

@@ -16,7 +16,8 @@ using internal::Effects;
 using internal::MemberCore;
 using internal::SteadyTime;
 
-// What the SDK may add to a call's time-out: twice its slack, and its largest pause between sends.
+// The most that the SDK adds to a call's time-out: twice its slack, and its longest pause between
+// sends.
 constexpr absl::Duration kLatest = absl::Seconds(11);
 constexpr int kMostTicks = 3;
 
@@ -106,7 +107,8 @@ void Process::Finish(internal::Completion completion) {
   call.done(std::move(completion.reply));
 }
 
-// A process that was stopped looks at its clock when it goes on.
+// Checks that the call ends in time. A stopped process can only look at its clock when it
+// continues.
 void Process::CheckInTime(const Open& call) const {
   const absl::Duration due = std::max(call.must_end, paused_until_ + absl::Seconds(1));
   if (stage_->now() <= due) return;

@@ -20,11 +20,11 @@ namespace muster::simulation {
 
 using ProcessId = int;
 
-// One process of the job: the SDK's MemberCore, driven by simulated time. What the SDK does with
-// threads and gRPC, this does with a fake network. Checks that every call ends, once and in time.
+// One process of the job: the SDK's MemberCore on simulated time. A fake network replaces the SDK's
+// threads and gRPC. Checks that every call ends once and in time.
 class Process : private NodeMember::Host {
  public:
-  // The way to the coordinator.
+  // The connection to the coordinator.
   class Wire {
    public:
     virtual ~Wire() = default;
@@ -33,16 +33,16 @@ class Process : private NodeMember::Host {
     virtual void Cancel(ProcessId from, uint64_t attempt) = 0;
   };
 
-  // Where the process runs.
+  // The environment of a process.
   struct Surroundings {
     Stage* stage;
     Wire* wire;
     NodeMemories* memories;
-    bool shares_memory;  // with other processes of its node
+    bool shares_memory;  // with the other processes of its node
     uint64_t seed;
   };
 
-  // What `surroundings` points to must outlive this.
+  // The pointers in `surroundings` must outlive this.
   Process(ProcessId id, internal::MemberOptions options, const Surroundings& surroundings);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -50,37 +50,38 @@ class Process : private NodeMember::Host {
   // Attaches.
   void Start();
 
-  // Begins a call that must end within this time-out and what the SDK adds to it. `done` may begin
-  // no other call: it must arrange that for later.
+  // Begins a call, which must end within `timeout` and the time that the SDK may add. `done` must
+  // not begin another call before it returns.
   using Begin = absl::FunctionRef<internal::Effects(internal::MemberCore&, internal::SteadyTime,
                                                     internal::CallId)>;
   using Done = std::function<void(absl::StatusOr<internal::Response>)>;
   internal::CallId Call(std::string what, absl::Duration timeout, Begin begin, Done done);
 
-  // Runs a step that nobody waits for.
+  // Runs a step that has no result.
   using Step = absl::FunctionRef<internal::Effects(internal::MemberCore&, internal::SteadyTime)>;
   void Run(Step step);
 
-  // From the network.
+  // Called by the network.
   void OnReply(uint64_t attempt, const absl::Status& status, internal::Response response);
   void OnStreamResponse(uint64_t attempt, const v1::AttachResponse& response);
   void OnStreamEnd(uint64_t attempt, const absl::Status& status);
 
-  // The process is gone, and its calls with it.
+  // Ends the process and drops its calls.
   void Kill();
-  // After so many more steps in the memory of its node this happens, which must Kill() it.
+  // Calls `death` after this many more steps in the node's shared memory. `death` must Kill() the
+  // process.
   void DieAtNodeAfter(int steps, std::function<void()> death) {
     node_.DieAfter(steps, std::move(death));
   }
   bool alive() const override { return alive_; }
-  // The process is stopped for a while. What reaches it must wait until then.
+  // Stops the process until `time`. The network delivers nothing to it before.
   void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const override { return paused_until_; }
 
   ProcessId id() const { return id_; }
   const internal::Identity& identity() const { return identity_; }
   const internal::MemberCore& member() const { return member_; }
-  // What a living process still waits for, in words; empty if nothing.
+  // Names the calls for which a living process still waits; empty if there are none.
   std::string Waiting() const;
 
  private:

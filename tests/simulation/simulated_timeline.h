@@ -9,20 +9,20 @@
 
 namespace muster::simulation {
 
-// Time that stands still while something happens, and jumps to what happens next. Events of one
-// time happen in the order in which they were arranged.
+// A simulated clock with a queue of events. Time stands still during an event, and then jumps to
+// the next one. Events of the same time run in the order in which they were added.
 class Timeline {
  public:
   using Event = std::function<void()>;
 
-  // Since the beginning.
+  // Returns the time since the beginning.
   absl::Duration now() const { return now_; }
 
   void After(absl::Duration delay, Event event) { At(now_ + delay, std::move(event)); }
-  // `time` must not have passed.
+  // Runs `event` at `time`, which must not have passed.
   void At(absl::Duration time, Event event);
 
-  // Lets the next event happen. False if there is none.
+  // Runs the next event. Returns false if there is none.
   bool Step();
   uint64_t steps() const { return steps_; }
 
@@ -32,7 +32,7 @@ class Timeline {
     uint64_t number;
     Event event;
   };
-  // Orders a heap whose top is the earliest.
+  // Orders the heap: its top is the earliest event.
   static bool Later(const Entry& a, const Entry& b) {
     return a.time != b.time ? a.time > b.time : a.number > b.number;
   }

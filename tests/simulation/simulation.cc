@@ -9,11 +9,11 @@
 namespace muster::simulation {
 namespace {
 
-// Longer than any call may take one after another, once the network is fair.
+// More than the calls of a job can take together, once the network is fair.
 constexpr absl::Duration kLongestJob = absl::Hours(2);
-// Enough for everything that is still on its way when the last process has ended.
+// Enough for every message that is in flight when the last process ends.
 constexpr absl::Duration kAftermath = absl::Minutes(2);
-// What stops a schedule in which time does not go on.
+// Ends a schedule in which time stands still.
 constexpr uint64_t kMaxSteps = 2'000'000;
 
 bool MayGoOn(const Stage& stage) {

@@ -11,7 +11,7 @@ namespace muster::simulation {
 struct Options {
   uint64_t seed = 1;
   bool verbose = false;             // prints the schedule
-  std::set<size_t> without_faults;  // leaves these out, by their number
+  std::set<size_t> without_faults;  // indices of faults to leave out
 };
 
 struct Result {
@@ -23,7 +23,7 @@ struct Result {
 // Runs one schedule until every process has ended. The same options give the same schedule.
 Result Simulate(const Options& options);
 
-// Leaves out every fault without which a failing schedule still fails.
+// Removes every fault that the failure does not need. The schedule of `options` must fail.
 Options Shrink(Options options);
 
 }  // namespace muster::simulation

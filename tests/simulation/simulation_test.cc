@@ -1,4 +1,4 @@
-// Random schedules of a whole job against the invariants; see docs/simulation.md.
+// Runs random schedules of a whole job and checks the invariants; see docs/simulation.md.
 #include "tests/simulation/simulation.h"
 
 #include <cstdlib>

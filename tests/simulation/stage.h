@@ -12,25 +12,25 @@
 
 namespace muster::simulation {
 
-// What all parts of a simulation share: the time, the list of what went wrong, and the printed
+// The state that all parts of a simulation share: the clock, the violations, and the printed
 // schedule.
 class Stage {
  public:
-  // Prints the schedule to standard error as it unfolds, if `verbose`.
+  // `verbose`: prints the schedule to standard error as it unfolds.
   explicit Stage(bool verbose) : verbose_(verbose) {}
 
   Timeline timeline;
 
   absl::Duration now() const { return timeline.now(); }
 
-  // One line of the schedule: who, and what happens. Costs nothing where nobody reads it: what is
-  // dear to put into words comes as a function.
+  // Prints one line of the schedule: the actor and the event. A text that is expensive to make is
+  // passed as a function, which is called only if the schedule is printed.
   template <typename... Text>
   void Say(const Text&... text) {
     if (verbose_) Print(absl::StrCat(Written(text)...));
   }
 
-  // An invariant does not hold.
+  // Reports that an invariant does not hold.
   template <typename... Text>
   void Violation(const Text&... text) {
     violations_.push_back(absl::StrCat(text...));

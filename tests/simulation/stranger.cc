@@ -11,7 +11,7 @@ namespace muster::simulation {
 namespace {
 
 constexpr char kJob[] = "simulated";
-// Higher than what any member has sent: of two sends the higher one counts.
+// Higher than any member's attempt: of two sends, the higher one counts.
 constexpr uint64_t kAttempt = uint64_t{1} << 40;
 
 class Stranger {
@@ -64,7 +64,7 @@ class Stranger {
   }
 
  private:
-  // As a launcher that has lost what nobody else knows of.
+  // Draws what a launcher would send that has lost a process which the daemon does not know.
   Guess DrawBeforeAnEpoch() {
     if (random_.Chance(0.3)) return Claiming();
     v1::ReportExitRequest report;
@@ -75,7 +75,7 @@ class Stranger {
     return report;
   }
 
-  // The name of a member of the epoch.
+  // Returns the incarnation of a member of the epoch.
   const std::string& Incarnation() {
     return status_.members[random_.Pick(status_.world_size)].member.incarnation;
   }
@@ -100,7 +100,7 @@ class Stranger {
     return request;
   }
 
-  // As itself, with what only a member can know.
+  // Draws an Attach call that pretends to know what only a member can know.
   Guess Claiming() {
     v1::AttachRequest request = Attach();
     v1::Claim* const claim = request.mutable_claim();

@@ -9,12 +9,12 @@
 
 namespace muster::simulation {
 
-// Something that somebody sends who is no member, but knows the job and all that the daemon tells
-// anybody: its instance and its status. The rest, the members' secrets and sessions, is guessed.
+// A message from a process that is no member. It knows the job and all that the daemon tells any
+// caller: its instance and its status. It guesses the rest: the members' secrets and sessions.
 using Guess = std::variant<v1::AttachRequest, v1::ReportExitRequest, v1::ReportProcessStateRequest,
                            internal::Request>;
 
-// `choice` decides what it is.
+// Draws a message; `choice` decides which.
 Guess DrawGuess(uint64_t choice, uint64_t daemon_instance, const core::JobStatus& status);
 
 }  // namespace muster::simulation

@@ -7,8 +7,8 @@
 
 namespace muster::simulation {
 
-// What a hostile member makes of its requests, sometimes: numbers next to overflow, and texts that
-// are long and would take a terminal over.
+// Sometimes changes a request as a hostile member would: to numbers that nearly overflow, and to
+// long texts with terminal control codes.
 void Tamper(Random* random, v1::AttachRequest* request);
 void Tamper(Random* random, internal::Request* request);
 

@@ -11,18 +11,18 @@
 
 namespace muster::simulation {
 
-// A process's place in an epoch.
+// The place of a process in an epoch.
 struct Place {
   internal::EpochId epoch;
   int rank = 0;
   int world_size = 0;
 };
 
-// One thread of a program in one epoch: makes its calls one after another until it is done, or the
-// epoch is over.
+// One thread of a program in one epoch. It makes its calls one after another until it has made all,
+// or the epoch is over.
 class Track {
  public:
-  // `on_end` is told OK, or the error that has ended the epoch for this process.
+  // Called with OK at the end, or with the error that ended the epoch for this process.
   using OnEnd = std::function<void(const absl::Status&)>;
   Track(Actor* actor, const Place& place, OnEnd on_end)
       : actor_(actor), place_(place), on_end_(std::move(on_end)) {}
@@ -33,12 +33,13 @@ class Track {
  protected:
   void End(const absl::Status& status) { on_end_(status); }
 
-  // What follows an error that every call may end with. False: the program must look itself.
+  // Returns whether the error ends the epoch. Any call may fail with such an error. If false, the
+  // program must check the error itself.
   bool EndsEpoch(const absl::Status& status) const {
     return absl::IsAborted(status) || absl::IsUnavailable(status);
   }
-  // A call ended by its time-out, or because it was cancelled, may be repeated. A long time-out
-  // that has passed is a call that was forgotten.
+  // Returns whether the program may retry a call: it timed out or was cancelled. Reports a
+  // violation if the long time-out has passed, since then the call was forgotten.
   bool MayRepeat(const std::string& call, absl::Duration timeout, const absl::Status& status) {
     if (absl::IsDeadlineExceeded(status) && timeout == kLongTimeout && !actor_->hostile()) {
       if (actor_->setting->hostile) return false;  // who has been refused does not come again

@@ -17,7 +17,7 @@ std::string Words(const v1::GroupClaim& claim) {
                       claim.finished().empty() ? "" : " (finished)");
 }
 
-// A digest, as protobuf prints it in events too.
+// Escapes a digest as protobuf prints it in events.
 std::string Words(const std::string& digest) { return absl::CHexEscape(digest.substr(0, 4)); }
 
 std::string Words(const v1::KnownGroup& claim) {
@@ -26,7 +26,7 @@ std::string Words(const v1::KnownGroup& claim) {
                       claim.released() ? " (let go)" : "", claim.closed() ? " (closed)" : "");
 }
 
-// What the process knows, in short.
+// Summarizes what the process knows.
 std::string Words(const v1::Claim& claim) {
   std::string words =
       claim.has_epoch() ? absl::StrCat("rank ", claim.rank(), " of epoch ", claim.epoch().number())

@@ -9,7 +9,7 @@ namespace muster::simulation {
 
 struct SentRpc;
 
-// Messages as one line of a printed schedule; dear, so made only where the line is printed.
+// Returns a message as one line of a printed schedule. Expensive: call it only to print the line.
 std::string Words(const SentRpc& rpc);
 std::string Words(const v1::AttachResponse& response);
 
