@@ -1,4 +1,5 @@
-// Answers that are too large: refused to all ranks, and held once more than their payloads.
+// Answers that are too large: all ranks are refused, and an answer counts as held beside its
+// payloads.
 
 #include <algorithm>
 #include <random>
@@ -20,7 +21,7 @@ constexpr auto kAllGather = CollectiveKind::kAllGather;
 constexpr auto kGather = CollectiveKind::kGather;
 constexpr auto kBarrier = CollectiveKind::kBarrier;
 
-// Payloads of `bytes` together, and no more, fit into an answer of `size` ranks.
+// Returns options under which an answer for `size` ranks fits exactly `bytes` of payloads.
 core::Options Fitting(uint32_t size, uint64_t bytes) {
   core::Options options = Harness::DefaultOptions(size);
   options.limits.max_answer_bytes = AnswerBytes(bytes, size);
@@ -190,7 +191,7 @@ TEST_F(AnswerLimitTest, AllRanksShareOneAnswer) {
   EXPECT_EQ(payloads(a), payloads(b));
 }
 
-// What some have, the others are not refused for good.
+// A collective that some rank has completed is not refused for good to the others.
 TEST_F(AnswerLimitTest, AContributionForWhichThereIsNoRoomIsAskedForAgain) {
   Start(Holding(2, 30));
   h_->Restart();
@@ -219,14 +220,15 @@ TEST_F(AnswerLimitTest, OptionsAreValidated) {
 
 // ---- Random schedules: lost answers, repetitions and restarts ----
 
-// A rank as an SDK keeps it. At each number it sends too much for as long as the plan says, and
-// then little: so little that the others' large payloads would fit beside it.
+// A rank, as an SDK keeps it. At each number it first sends a payload that is too large, as often
+// as the plan says, and then a small one. The small one would fit beside the large payloads of the
+// others.
 struct Rank {
   uint64_t step = 0;
   uint32_t refusals = 0;
-  uint32_t refusals_before = 0;  // of the number before
+  uint32_t refusals_before = 0;  // at the number before
   WaiterId call = 0;
-  size_t asked = 0;  // events of its stream that it has seen
+  size_t asked = 0;  // the number of events of its stream that it has seen
   std::vector<std::vector<std::string>> answers;
 };
 

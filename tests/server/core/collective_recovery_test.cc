@@ -1,4 +1,4 @@
-// Collectives that some members have completed at an earlier daemon and others have not.
+// Collectives that some members have completed at an earlier daemon, and others have not.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -150,7 +150,7 @@ TEST(CollectiveRecoveryTest, WhoeverWaitsIsToldOfTheContradiction) {
   EXPECT_FALSE(h.StatusOf(h.SendAt(p[1], 3, CollectiveKind::kBarrier)).ok());
 }
 
-// What is claimed after a contradiction is not known to be true of any rank.
+// After a contradiction, claims prove nothing about any rank.
 TEST(CollectiveRecoveryTest, AfterAContradictionARankThatIsFarBehindNamesNobody) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
@@ -169,7 +169,7 @@ TEST(CollectiveRecoveryTest, AfterAContradictionARankThatIsFarBehindNamesNobody)
   }
 }
 
-// What comes after the claim has come from here, so that a number ahead of it was skipped.
+// Rank 1 has claimed 4. A call at 5 would mean that it has skipped 4 at this daemon.
 TEST(CollectiveRecoveryTest, WhoHasClaimedDoesNotRunAheadByCalling) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

@@ -88,7 +88,7 @@ TEST(CollectivesTest, ATimeOutNamesEveryMissingRankAndWithdrawsTheArrival) {
   EXPECT_TRUE(h.StatusOf(b3).ok());
 }
 
-// What the first of two processes is told of the second, which is on that node.
+// Returns the error that a process gets about the second one, which is on `other_node`.
 std::string TextOfATimeOut(const std::string& other_node) {
   Harness h(2);
   std::vector<Process> p = {h.Attached("vm/58b986b6-87fa-4517-80b6-85a31b2c8f77"),
@@ -107,7 +107,7 @@ TEST(CollectivesTest, ATimeOutNamesTheHostOfANodeThatWasGivenNoId) {
               HasSubstr("rank 1 (host vm/28ab, pid 1002)"));
 }
 
-// Each time-out takes an arrival back, and the one who never came is still the one to look at.
+// Each time-out withdraws an arrival. The rank that never arrived is still the one to name.
 TEST(CollectivesTest, WhoStoppedWaitingIsNotTakenForMissing) {
   Harness h(4);
   std::vector<Process> p = h.Formed(4);
@@ -313,7 +313,7 @@ TEST(CollectivesTest, ASequenceNumberOutOfStepIsRefused) {
   EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("called op 5 of the world, which is at op 0"));
 }
 
-// OK means that all have arrived, whatever the numbers are.
+// OK must mean that all ranks have arrived, whatever the numbers are.
 TEST(CollectivesTest, NumbersThatCannotBeCountedOnFromAreRefused) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

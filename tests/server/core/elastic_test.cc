@@ -139,7 +139,7 @@ TEST(ElasticTest, SurvivorsBelowTheMinimumGetAClearEnd) {
   EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
 }
 
-// A newcomer that comes and goes once a second, until the job's state is another one.
+// Lets a newcomer come and go once a second, until `done` returns true.
 void FlapUntil(Harness& h, absl::Duration limit, const std::function<bool()>& done) {
   Process newcomer = h.Attached();
   for (absl::Duration waited; waited < limit && !done(); waited += absl::Seconds(1)) {
@@ -167,7 +167,7 @@ TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotKeepTheJobFromFailing) {
   std::vector<Process> p = h.Formed(5);
   for (int dead : {2, 3, 4}) h.ReportExit(p[dead], true, 9);
   h.Rejoin(p[0]);
-  h.Rejoin(p[1]);  // two of five: no majority
+  h.Rejoin(p[1]);  // two of five are no majority
   FlapUntil(h, absl::Seconds(61), [&] { return StateOf(h) == JobState::kFailed; });
 }
 
@@ -326,7 +326,7 @@ TEST(ElasticTest, ThoseWhoWaitWhenTheJobFinishesAreTold) {
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// The last of these dies and a newcomer takes its place. What the newcomer's Join is answered.
+// Ends the last process of `p`, and starts another one in its place. Returns its Join.
 WaiterId Replace(Harness& h, std::vector<Process>& p) {
   h.ReportExit(p.back(), false, 3);
   Process newcomer = h.Attached();
@@ -373,7 +373,7 @@ TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
   EXPECT_EQ(StateOf(h), JobState::kFailed);
 }
 
-// The one whose claim a restarted daemon takes the epoch from has ended by then.
+// The process whose claim tells a restarted daemon of the epoch has already ended.
 TEST(ElasticTest, WhatTheFirstClaimantCountedIsKeptThoughItHasEnded) {
   Options options = Harness::ElasticOptions(1, 3);
   options.max_restarts_total = 5;
@@ -405,7 +405,7 @@ TEST(ElasticTest, WhoMakesTheJobLargerThanItWasReplacesNobody) {
   h.TakePlace(more[0], joins[0]);
   h.TakePlace(more[1], joins[1]);
 
-  // Shrinks, and grows again: that is a return.
+  // Shrinks and grows back to its earlier size, so nothing is replaced.
   h.ReportExit(more[1], true, 9);
   const WaiterId r0 = h.Rejoin(a), r1 = h.Rejoin(more[0]);
   h.Advance(absl::Seconds(5));

@@ -1,4 +1,4 @@
-// Members that run with something else than the others.
+// Members whose environment differs from the environment of the others.
 #include "server/core/fingerprint.h"
 
 #include <memory>
@@ -25,7 +25,7 @@ std::shared_ptr<const Facts> Make(Facts facts) {
   return std::make_shared<const Facts>(std::move(facts));
 }
 
-// `size` members with these facts, four on a node.
+// Returns `size` members with these facts, four on each node.
 std::vector<Fingerprinted> Alike(uint32_t size, const Facts& facts) {
   const std::shared_ptr<const Facts> shared = Make(facts);
   std::vector<Fingerprinted> members;
@@ -98,7 +98,7 @@ TEST(DescribeOddTest, AFewTextsAreEnough) {
 TEST(DescribeOddTest, ClocksOfNodesAreHeldAgainstTheCoordinators) {
   std::vector<Fingerprinted> members = Alike(12, {});
   for (Fingerprinted& member : members) member.clock_ahead = absl::Milliseconds(-20);
-  // The message of one was long on its way: the node's others say that the clock is right.
+  // One message was long in flight. The node's other members show that its clock is right.
   members[4].clock_ahead = absl::Seconds(-3);
   for (int i = 8; i < 12; ++i) members[i].clock_ahead = absl::Seconds(-7);
   EXPECT_THAT(DescribeOdd(members),
@@ -117,7 +117,7 @@ TEST(DescribeOddTest, WhereAllNodesAgreeItIsTheCoordinatorsClock) {
 TEST(DescribeOddTest, LittleSharedMemoryIsSaidWithWhatItIsNeededFor) {
   std::vector<Fingerprinted> members = Alike(8, {{"NCCL", "2.28.9"}});
   for (Fingerprinted& member : members) member.free_shared_memory = 1ull << 30;
-  members[5].free_shared_memory = 64ull << 20;  // as Docker gives it
+  members[5].free_shared_memory = 64ull << 20;  // Docker's default
   EXPECT_THAT(DescribeOdd(members), ElementsAre(AllOf(HasSubstr("node 'n1' (ranks 4-7) has 64 MiB"),
                                                       HasSubstr("--shm-size"))));
   members = Alike(8, {});
@@ -164,7 +164,7 @@ TEST_F(FingerprintTest, AClockThatIsWrongIsOfTheTimeOfTheJoin) {
   Process a = harness_.Attached("n0");
   Process b = harness_.Attached("n1");
   Join(a, {});
-  harness_.Advance(absl::Seconds(30));  // the first one's answer comes late, and its clock is right
+  harness_.Advance(absl::Seconds(30));  // the first one's answer comes late; its clock is right
   Join(b, {});
   EXPECT_THAT(Oddities(), IsEmpty());
 }

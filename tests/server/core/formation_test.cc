@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// An elastic job of 2 to 4 whose epoch of 4 is over.
+// Returns an elastic job of 2 to 4 members whose epoch of 4 has ended.
 FormationInput AfterALoss(uint32_t survivors, uint32_t newcomers) {
   FormationInput in;
   in.places = 4;

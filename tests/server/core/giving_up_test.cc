@@ -1,4 +1,4 @@
-// A launcher that starts nobody in the place of a rank that has failed, before the job has formed.
+// Launchers that do not replace a rank that failed before the job has formed.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -91,7 +91,7 @@ TEST(GivingUpTest, DoesNotEndAnElasticJobWhichOthersMayJoin) {
   EXPECT_TRUE(h.Parked(join));
 }
 
-// As many processes as the job has places are known: nobody else has a place to give up.
+// As many processes as the job has places are known, so this one has no place to give up.
 TEST(GivingUpTest, OfAProcessThatNobodyCountsOnChangesNothing) {
   Harness h(3);
   Process waits = h.Attached();
@@ -111,7 +111,7 @@ TEST(GivingUpTest, OfAProcessThatNobodyCountsOnChangesNothing) {
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kAborted) << "its launcher has said so";
 }
 
-// It can say that it was started as often as it likes: the places are taken.
+// The places are taken, so a report that this process was started does not count.
 TEST(GivingUpTest, WhoComesAfterAllPlacesAreTakenIsNotCountedOn) {
   Harness h(2);
   Process waits = h.Attached();
@@ -179,7 +179,7 @@ TEST(GivingUpTest, IsNoMatterOfAnEpoch) {
               HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002) was lost at"));
 }
 
-// What fails while the daemon is away is a member of an epoch that the others tell of.
+// A process that fails while the daemon is away is a member of an epoch, which the others claim.
 TEST(GivingUpTest, ARestartedDaemonHearsOfTheEpochFirst) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);

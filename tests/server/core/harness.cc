@@ -8,7 +8,8 @@
 namespace muster::core {
 namespace {
 
-// A step makes each word on a wait once, for all who wait: it names everybody who is awaited.
+// Checks that a step makes each text about a wait only once and shares it. The text names all ranks
+// that are awaited, so a copy for each rank would be large.
 void ExpectShared(const std::vector<StreamEvent>& events) {
   std::map<std::string, const Event*> by_text;
   for (const StreamEvent& sent : events) {

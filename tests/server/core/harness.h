@@ -26,41 +26,49 @@ struct Process {
   std::map<std::string, uint64_t> next;  // sequence number by group name
 };
 
-// A coordinator with a stepped clock. Sends what processes would send, keeps every answer, and
-// fails the test if a call is answered twice, or answered after it was cancelled.
+// A coordinator with a clock that the test steps. Sends the calls of processes and keeps every
+// answer. Fails the test if a call is answered twice, or after it was cancelled.
+//
+//   Harness h(2);
+//   std::vector<Process> p = h.Formed(2);
+//   const WaiterId barrier = h.Barrier(p[0]);
+//   EXPECT_TRUE(h.Parked(barrier));
+//   h.Barrier(p[1]);
+//   EXPECT_TRUE(h.StatusOf(barrier).ok());
 class Harness {
  public:
   static core::Options DefaultOptions(uint32_t world_size);
-  // Of an elastic job.
+  // Returns the options of an elastic job.
   static core::Options ElasticOptions(uint32_t min_world_size, uint32_t world_size);
   explicit Harness(core::Options options);
   explicit Harness(uint32_t world_size) : Harness(DefaultOptions(world_size)) {}
 
   Time now() const { return now_; }
-  // Moves the clock in steps to each deadline on the way.
+  // Moves the clock on, and stops at each deadline on the way.
   void Advance(absl::Duration duration);
 
-  // A new daemon takes the place of the old one, of which nothing more is heard; with other flags
-  // if `change` makes them so.
+  // Replaces the daemon by a new one without state. Nothing more comes from the old one. `change`
+  // may change the options.
   void Restart(const std::function<void(core::Options*)>& change = {});
-  // What a member of an epoch claims that has completed this many collectives of the world.
+  // Returns the claim of a member of an epoch that has completed this many collectives of the
+  // world.
   Claim ClaimOf(const Process& process, uint64_t next_of_world) const;
   // Attaches with that claim.
   WaiterId Recover(Process& process, uint64_t next_of_world);
 
-  // A new process that has not called yet. Later ones have later start times.
+  // Returns a new process that has not called yet. Each one starts later than the one before.
   Process New(const std::string& node = "n0");
-  // The same, attached.
+  // Returns a new process that has attached.
   Process Attached(const std::string& node = "n0");
-  // A job of `size` processes on one node, by rank, that has formed.
+  // Returns the members of a job that has formed, in rank order, all on one node.
   std::vector<Process> Formed(uint32_t size);
 
   AttachRequest AttachOf(const Process& process) const;
   CallContext Context(const Process& process, std::optional<absl::Duration> timeout = {});
 
-  // Each sends one call and returns its id; Absorbed answers are in replies().
+  // Each of the following sends one call and returns its id. Answers are kept for ReplyTo().
   WaiterId Attach(Process& process);
-  // Without the claim's roster; names it when it is asked for.
+  // Attaches with a claim that lists no roster, and answers when it is asked for the roster.
   WaiterId Attach(Process& process, const Claim& claim);
   WaiterId AttachWithRoster(Process& process, const Claim& claim);
   WaiterId AttachWithoutRoster(Process& process, Claim claim);
@@ -71,14 +79,14 @@ class Harness {
   CollectiveRequest Request(Process& process, CollectiveKind kind, const std::string& payload = "",
                             const std::string& group = "", std::vector<uint32_t> ranks = {});
   WaiterId Send(const CollectiveRequest& request);
-  // What these members of one node send in one call, each its own; the first is the sender.
+  // Returns one call for all these calls of members of one node. The first member is the sender.
   static NodeCollectiveRequest Together(const std::vector<CollectiveRequest>& calls);
   WaiterId Send(const NodeCollectiveRequest& request);
-  // The indices of the parts that have completed; the call must have been answered OK.
+  // Returns the indices of the parts that have completed. The call must have been answered OK.
   std::vector<uint32_t> CompletedOf(WaiterId id) const;
-  // Takes back what the process has sent at this number until now.
+  // Withdraws all that the process has sent at this number so far.
   WaiterId Withdraw(Process& process, uint64_t sequence, const GroupName& group = {});
-  // The world's collective at this sequence number.
+  // Sends the world's collective at this sequence number.
   WaiterId SendAt(Process& process, uint64_t sequence, CollectiveKind kind,
                   const std::string& payload = "", uint32_t root = 0);
   WaiterId Barrier(Process& process, const std::string& label = "",
@@ -89,11 +97,11 @@ class Harness {
                     const std::string& value, LeaseScope scope = LeaseScope::kJob);
   WaiterId Abandon(Process& process, const std::string& name, uint64_t request_id,
                    LeaseScope scope = LeaseScope::kJob);
-  // Leaves the process's epoch; TakePlace() enters the next one.
+  // Leaves the process's epoch. TakePlace() enters the next one.
   WaiterId Rejoin(Process& process, absl::Duration timeout = absl::Minutes(10));
-  // The process's place is what a Join or Rejoin was answered with.
+  // Sets the process's place from the answer to its Join or Rejoin.
   void TakePlace(Process& process, WaiterId id);
-  // A call whose request needs nothing else than to say who calls: Call(p[0], StopRequest()).
+  // Sends a call whose request only identifies the caller: Call(p[0], StopRequest()).
   template <class Request>
   WaiterId Call(const Process& process, Request request) {
     request.call = Context(process);
@@ -103,22 +111,22 @@ class Harness {
   WaiterId Leave(Process& process, absl::Duration timeout = absl::Minutes(1));
   WaiterId ReportExit(const Process& process, bool signaled, int code,
                       const std::string& given_up = "");
-  // A launcher says that it has started the process.
+  // Reports, as a launcher, that the process was started.
   WaiterId ReportStarted(const Process& process);
   void Cancel(WaiterId id);
 
-  // Whether a call is still parked.
+  // Returns whether a call is still parked.
   bool Parked(WaiterId id) const { return replies_.count(id) == 0 && ends_.count(id) == 0; }
   bool Recovering() const { return coordinator_->GetStatus(now_).state == JobState::kRecovering; }
-  // The answer of a call; the call must have been answered.
+  // Returns the answer to a call, which must have been answered.
   const Reply& ReplyTo(WaiterId id) const;
   absl::Status StatusOf(WaiterId id) const;
   std::vector<std::string> PayloadsOf(WaiterId id) const;
   uint64_t TokenOf(WaiterId id) const;           // of a grant
   std::string LeaseResultOf(WaiterId id) const;  // of a completed lease
-  // Why a stream was ended; nullopt while it is open.
+  // Returns the status that ended a stream, or nullopt while it is open.
   std::optional<absl::Status> EndOf(WaiterId stream) const;
-  // The events of one kind on a stream, in order.
+  // Returns the events of one kind on a stream, in order.
   template <class E>
   std::vector<E> Events(WaiterId stream) const {
     std::vector<E> events;
@@ -133,11 +141,12 @@ class Harness {
     return Events<EpochBroken>(stream);
   }
   const std::vector<LogLine>& log() const { return log_; }
-  // Those since the last time.
+  // Returns the causes for inquiries since the last call.
   std::vector<InquiryCause> TakeInquiryCauses() { return std::exchange(inquiry_causes_, {}); }
 
   Coordinator& coordinator() { return *coordinator_; }
-  // Absorbs the effects of a step of one's own, whose call has this id (0: none).
+  // Takes the effects of a step that the test has made itself. `id` is the id of its call, 0 if
+  // there is none.
   WaiterId Absorb(WaiterId id, Effects effects);
   WaiterId NextId() { return ++ids_; }
 

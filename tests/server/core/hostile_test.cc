@@ -1,4 +1,4 @@
-// What a member may claim and report, and what its words may do to the others.
+// Limits on what a member may claim and report, so that it cannot harm the others.
 
 #include <limits>
 
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-// What becomes of an Attach with this claim, spoiled by `spoil`, at a daemon that was restarted.
+// Returns the status of an Attach at a restarted daemon, with a claim that `spoil` has changed.
 absl::StatusCode CodeOf(const std::function<void(Claim&)>& spoil) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
@@ -115,7 +115,8 @@ TEST(HostileTest, NamesAreCheckedBeforeTheirCallIsDeferred) {
   EXPECT_EQ(h.StatusOf(h.Join(newcomer, wish)).code(), kInvalid);
 }
 
-// More than an honest member can have. The claim is taken, and what there is no room for left out.
+// More groups than an honest member can have. The claim is accepted without the groups that exceed
+// the limit.
 TEST(HostileTest, TheGroupsThatAClaimMakesHaveABoundAllTogether) {
   Harness h(Harness::DefaultOptions(1024));
   std::vector<Process> p = h.Formed(1024);

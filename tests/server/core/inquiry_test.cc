@@ -1,4 +1,4 @@
-// Looks of the launchers at their ranks: when they begin and end, and what is kept of them.
+// Inquiries: when they begin and end, which reports are accepted, and what is kept.
 
 #include <algorithm>
 #include <string>
@@ -30,13 +30,13 @@ class InquiryTest : public ::testing::Test {
   explicit InquiryTest(uint32_t size = 2, bool formed = true)
       : h_(size), p_(formed ? h_.Formed(size) : std::vector<Process>()) {}
 
-  // The launcher of rank 0 is "n0", that of rank 1 "n1"; of any other number it is a stranger.
+  // Returns the launcher of rank 0 for "n0", and of rank 1 for "n1". Other numbers are strangers.
   LauncherIdentity OfTheJob(const std::string& node) const {
     const size_t rank = std::stoul(node.substr(1));
     if (rank >= p_.size()) return Launcher(node);
     return Launcher(node, {p_[rank].identity.incarnation});
   }
-  // A launcher that waits for work, as it does all its life.
+  // Begins the question that a launcher always has open, to wait for work.
   WaiterId Watch(const std::string& node, uint64_t after = 0) {
     return Ask({"train", after, absl::Minutes(1), OfTheJob(node)});
   }
@@ -60,7 +60,7 @@ class InquiryTest : public ::testing::Test {
   const InquiryAnswer& AnswerTo(WaiterId id) const {
     return std::get<InquiryAnswer>(h_.ReplyTo(id).answer);
   }
-  // The job as `muster status` has it.
+  // Returns the job as `muster status` shows it.
   JobStatus Shown() {
     JobStatus status = h_.coordinator().GetStatus(h_.now());
     desk_.AddTo(h_.now(), &status);
@@ -81,12 +81,12 @@ class InquiryTest : public ::testing::Test {
     }
     return verdicts;
   }
-  // Rank 0 waits until that is announced.
+  // Makes rank 0 wait until the stall is announced.
   void Stall() {
     h_.Barrier(p_[0], "x", absl::Hours(1));
     Advance(absl::Seconds(10));
   }
-  // The coordinator's time, and the desk's.
+  // Moves the time of the coordinator and of the desk on.
   void Advance(absl::Duration duration) {
     const Time end = h_.now() + duration;
     while (h_.now() < end) {
@@ -181,7 +181,7 @@ TEST_F(InquiryTest, OneAMinuteBeginsByItself) {
   const uint64_t number = StatusIn(first).number;
   ASSERT_TRUE(Report("n0", number, {}).ok());
   Watch("n0", number);
-  Advance(absl::Seconds(30));  // it is announced after 20 s, and 40 s
+  Advance(absl::Seconds(30));  // announced after 20 s and after 40 s
   EXPECT_EQ(Latest().number, number);
   Advance(absl::Seconds(60));  // and after 80 s
   EXPECT_GT(Latest().number, number);
@@ -309,7 +309,7 @@ TEST_F(InquiryOfManyTest, WhatIsSeenOfRanksCountsAsFilesDo) {
     return Report("n" + std::to_string(launcher), number, {ranks, seen});
   };
   EXPECT_EQ(report(0, 4096).code(), absl::StatusCode::kResourceExhausted);
-  const size_t half = 2048;  // something over 2 MiB
+  const size_t half = 2048;  // slightly more than 2 MiB
   for (int launcher = 0; launcher < 16; ++launcher) EXPECT_TRUE(report(launcher, half).ok());
   absl::Status last;
   for (int launcher = 16; launcher < 32; ++launcher) last = report(launcher, half);
@@ -363,7 +363,7 @@ TEST_F(InquiryTest, ADrainEndsQuestionsAndLeavesNothingDue) {
   EXPECT_EQ(desk_.NextDeadline(), absl::InfiniteFuture());
 }
 
-// Launchers wait for a number after the one that the old daemon has given them.
+// Launchers wait for a number above the one that the old daemon gave them.
 TEST_F(InquiryTest, LaunchersHearOfANewDaemonsInquiriesThoughItsClockIsBehind) {
   Watch("n0");
   const uint64_t before = StatusIn(Request()).number;
@@ -389,7 +389,7 @@ TEST_F(InquiryTest, NobodyExhaustsTheNumbers) {
   EXPECT_GT(StatusIn(Request()).number, first);
 }
 
-// Containers of one host may have the same process ids, and one node's name.
+// Containers of one host may have the same process ids and the same node name.
 TEST_F(InquiryTest, WhatIsSeenOfARankIsGivenOutWithItsPlaceInTheJob) {
   const uint64_t number = StatusIn(Request()).number;
   RankObservation stranger = StoppedRank(0);
@@ -456,7 +456,7 @@ TEST_F(InquiryTest, TheSilenceOfAStrangerSaysNothingOfANode) {
 }
 
 TEST_F(InquiryTest, TheSilenceOfALauncherThatHasReportedOnceSaysThatItsNodeIsCutOff) {
-  const LauncherIdentity older = Launcher("n1");  // which names its processes in reports alone
+  const LauncherIdentity older = Launcher("n1");  // names its processes in reports only
   Ask({"train", 0, absl::Minutes(1), older});
   const uint64_t number = StatusIn(Request()).number;
   ASSERT_TRUE(Send({"train", number, {older, {StoppedRank(1)}, {}, true}}).ok());
@@ -468,7 +468,7 @@ TEST_F(InquiryTest, TheSilenceOfALauncherThatHasReportedOnceSaysThatItsNodeIsCut
   EXPECT_EQ(Latest().kind, "silent-node");
 }
 
-// Of what is not there yet, nobody can prove that it is his.
+// While a process has not attached, no launcher can prove that the process is its own.
 TEST_F(FormingInquiryTest, AnyLauncherTellsOfWhatItHasStarted) {
   Ask({"train", 0, absl::Minutes(1), Launcher("n1")});
   const uint64_t number = StatusIn(Request()).number;

@@ -1,5 +1,5 @@
-// Who is late: for which operation, how often and by how much; and that a wait which is out of the
-// ordinary is told of early.
+// Stragglers: which rank is late, for which operation, how often and by how much. Also the early
+// warning of an unusually long wait.
 
 #include "server/core/lateness.h"
 
@@ -19,11 +19,11 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// About so long: the histogram knows half octaves.
+// Matches durations within the precision of the histogram, whose buckets are half octaves.
 MATCHER_P(Near, duration, "") { return arg > duration * 0.8 && arg < duration * 1.25; }
 
-// Barriers of all in rank order, each `delay` after the one before; the last one is `last_delay`
-// late.
+// Makes `count` barriers. In each one, the ranks arrive in order, `delay` apart, and the last rank
+// arrives `last_delay` late.
 void DoBarriers(Harness& h, std::vector<Process>& processes, int count, absl::Duration last_delay,
                 const std::string& label = "step", absl::Duration delay = absl::ZeroDuration()) {
   for (int i = 0; i < count; ++i) {
@@ -144,8 +144,8 @@ TEST(LatenessTest, ManyOperationsTakeBoundedMemory) {
   EXPECT_THAT(book.Worst(3), SizeIs(3));
 }
 
-// The names of groups and the labels of operations are the members' own, and texts name some ranks
-// only: of two groups each has a history, whatever their words.
+// Members choose the names of groups and the labels of operations, and texts list only some ranks.
+// So two groups may have the same text, and each must still have its own history.
 TEST(LatenessTest, GroupsThatAreDescribedAlikeHaveHistoriesOfTheirOwn) {
   Tally tally;
   LatenessBook book(&tally);
@@ -170,7 +170,7 @@ TEST(LatenessTest, GroupsThatAreDescribedAlikeHaveHistoriesOfTheirOwn) {
   EXPECT_THAT(worst, Contains(Field(&Straggler::rank, 7998u)));
 }
 
-// Rank 0 comes first, stops waiting, and is the one that completes it; it was rank 2 that was late.
+// Rank 0 comes first, stops waiting, and comes back last. Rank 2 was the late one.
 TEST(LatenessTest, WhoComesBackLastIsNotTheLastThatCame) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
@@ -239,7 +239,7 @@ TEST(LatenessTest, TheEndOfTheJobSaysWhomItWaitedFor) {
 TEST(LatenessTest, AJobWithoutStragglersEndsWithoutAWordOfThem) {
   Harness h(4);
   std::vector<Process> p = h.Formed(4);
-  DoBarriers(h, p, 100, absl::Milliseconds(2));  // 0.2 s in all
+  DoBarriers(h, p, 100, absl::Milliseconds(2));  // 0.2 s in total
   for (Process& process : p) h.Leave(process);
   EXPECT_THAT(LogOf(h), Each(Not(HasSubstr("was last in"))));
 }

@@ -1,4 +1,4 @@
-// Leases over a restart of the daemon and the loss of holders.
+// Leases after a restart of the daemon, and after the loss of their holders.
 
 #include <set>
 
@@ -38,7 +38,7 @@ TEST(LeaseRecoveryTest, AClaimedLeaseStandsAndCanBeCompleted) {
   claim.held.push_back(Held(token));
   h.Attach(p[0], claim);
   EXPECT_THAT(Standing(h, p[0]), ElementsAre(token));
-  const WaiterId other = h.Acquire(p[1], "work", 1);  // of a session that is over
+  const WaiterId other = h.Acquire(p[1], "work", 1);  // of an ended session
   EXPECT_EQ(h.StatusOf(other).code(), absl::StatusCode::kUnavailable);
   h.Recover(p[1], 0);
   const WaiterId waits = h.Acquire(p[1], "work", 1);
@@ -88,7 +88,7 @@ TEST(LeaseRecoveryTest, TokensGrowOverARestartWhoseClockIsBehind) {
   EXPECT_GT(h.TokenOf(h.Acquire(p[1], "work", 1)), seen.highest_token);
 }
 
-// Both go on from the same token, and neither hears of what the other grants.
+// Both continue from the same token, and neither knows what the other grants.
 TEST(LeaseRecoveryTest, TwoDaemonsWhoseClocksAreBehindGrantDifferentTokens) {
   std::vector<uint64_t> tokens;
   for (const int restarts : {1, 2}) {
@@ -108,7 +108,7 @@ TEST(LeaseRecoveryTest, TwoDaemonsWhoseClocksAreBehindGrantDifferentTokens) {
 TEST(LeaseRecoveryTest, AGrantThatItsHolderDoesNotClaimIsVoid) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
-  const uint64_t lost = h.TokenOf(h.Acquire(p[0], "work", 1));  // the answer never comes
+  const uint64_t lost = h.TokenOf(h.Acquire(p[0], "work", 1));  // the answer is lost
   const WaiterId other = h.Acquire(p[1], "work", 1);
   h.CloseStream(p[0]);
   h.Recover(p[0], 0);
@@ -149,7 +149,7 @@ TEST(LeaseRecoveryTest, TheLaterOfTwoClaimedGrantsStands) {
   EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", 9, "y")).ok());
 }
 
-// The epoch that a restarted daemon recovers may be larger than what it has places for.
+// A restarted daemon may recover an epoch that has more members than it has places.
 TEST(LeaseRecoveryTest, AMemberWithoutAPlaceInTheNextEpochHoldsNothing) {
   Harness h(Harness::ElasticOptions(1, 3));
   std::vector<Process> p = h.Formed(3);

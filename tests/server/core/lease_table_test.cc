@@ -1,4 +1,4 @@
-// The lease table alone: what it keeps and what it forgets.
+// The lease table alone: what it keeps, and what it forgets.
 #include "server/core/lease_table.h"
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ LeaseResult Result(uint64_t token, const std::string& value) {
   return {token, absl::OkStatus(), std::make_shared<const std::string>(value)};
 }
 
-// With a clock that stands at 1970: tokens are 1, 2, 3... times 1024.
+// The clock stands at 1970, so tokens are 1, 2, 3... times 1024.
 const Time kStart = absl::UnixEpoch();
 
 Limits Of(uint32_t leases, uint32_t per_member, uint64_t bytes) {
@@ -32,7 +32,7 @@ Limits Of(uint32_t leases, uint32_t per_member, uint64_t bytes) {
   return limits;
 }
 
-// A table whose members do whole pieces of work.
+// A lease table, and members that acquire leases and complete them.
 class LeaseTableTest : public ::testing::Test {
  protected:
   void Limit(const Limits& limits) {
@@ -40,7 +40,7 @@ class LeaseTableTest : public ::testing::Test {
     table_.emplace(limits, /*instance=*/0, &*budget_);
   }
 
-  // "token" of the grant, "done TOKEN VALUE", an error code, or "waits".
+  // Returns "token" of the grant, "done TOKEN VALUE", an error code, or "waits".
   std::string Acquire(const Incarnation& member, const std::string& name) {
     const Request request{member, ++requests_};
     LeaseTable::Step step = table_->Acquire(Job(name), request, 1, requests_);
@@ -129,7 +129,7 @@ TEST_F(LeaseTableTest, RoomIsRefusedOnlyWhereNothingCanBeForgotten) {
 TEST_F(LeaseTableTest, AResultThatCannotFitForgetsNothing) {
   Limit(Of(8, 8, 100));
   Work("a", "small", "kept");
-  ASSERT_TRUE(budget_->Reserve(50).ok());  // of collectives
+  ASSERT_TRUE(budget_->Reserve(50).ok());  // used by collectives
   EXPECT_THAT(Acquire("b", "large"), HasSubstr("granted"));
   const absl::Status refused = Complete("b", "large", std::string(51, 'x'));
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -201,7 +201,7 @@ TEST_F(LeaseTableTest, ClaimsTakeOnlyFreeRoomAndTheirOldestGoFirst) {
   Limit(Of(3, 8, 1000));
   Work("a", "fresh");
   const uint64_t high = 1 << 20;
-  for (const char* name : {"late", "early", "earliest"}) {  // the latest first
+  for (const char* name : {"late", "early", "earliest"}) {  // latest first
     const bool kept = table_->AdoptResult(Job(name), "a", Result(high, name)).ok();
     EXPECT_EQ(kept, std::string(name) != "earliest");
   }

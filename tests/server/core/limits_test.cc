@@ -80,7 +80,7 @@ TEST(LimitsTest, MembersWaitersGroupsAndLeases) {
   ExpectExhausted(leases.StatusOf(leases.Acquire(q[0], "b", 2)), "--max-leases");
 }
 
-// Else a member with many groups would be refused when it comes back, and its job would end.
+// Otherwise a member with many groups would be refused when it reconnects, and its job would end.
 TEST(LimitsTest, WhateverGroupsAMemberHasItCanClaim) {
   const Options options = With(3, [](Limits& l) { l.max_group_ranks = 6; });
   Harness h(options);
@@ -112,7 +112,7 @@ TEST(LimitsTest, WhateverGroupsAMemberHasItCanClaim) {
 TEST(LimitsTest, NamesThatWereOnlyWaitedForDoNotFillTheTable) {
   Harness h(With(2, [](Limits& l) { l.max_leases = 1; }));
   std::vector<Process> p = h.Formed(2);
-  h.CloseStream(p[1]);  // nothing is granted
+  h.CloseStream(p[1]);  // so that nothing is granted
   for (int i = 0; i < 10; ++i) {
     const WaiterId id = h.Acquire(p[0], "name " + std::to_string(i), i);
     ASSERT_TRUE(h.Parked(id));
@@ -179,7 +179,7 @@ TEST(LimitsTest, LabelsAndTypeNames) {
               HasSubstr("label has something that is not UTF-8 (byte 0x85) at position 4"));
 }
 
-// A launcher that an older release has let in may have seen them, and a journal tells of that.
+// An older release may have accepted a launcher with such texts, and a journal may contain them.
 TEST(LimitsTest, AVerdictIsMadePrintable) {
   Harness h(1);
   h.Absorb(0, h.coordinator().Step(h.now(), 0,
@@ -188,7 +188,7 @@ TEST(LimitsTest, AVerdictIsMadePrintable) {
   EXPECT_EQ(h.log().back().text, "verdict: it is in read() of /data/?2J");
 }
 
-// Everybody is told what everybody has called.
+// Every rank is told what all ranks have called, so the text must stay short.
 TEST(LimitsTest, ADisagreementOfManySidesIsToldInFewWords) {
   constexpr uint32_t kRanks = 300;
   Harness h(kRanks);

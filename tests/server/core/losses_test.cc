@@ -1,4 +1,4 @@
-// The story of a loss, and stopped processes.
+// How losses and stopped processes are reported.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,7 +45,7 @@ TEST(LossesTest, TheCallThatTheLostWasInIsToldInTheSameWordsEverywhere) {
   EXPECT_THAT(h.log(), Contains(Field(&LogLine::text, HasSubstr(story))));
 }
 
-// The launcher may be quicker than the end of the stream.
+// The launcher's report may arrive before the stream ends.
 TEST(LossesTest, ACallThatEndsWithItsProcessIsTheOneThatItWasIn) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
@@ -56,7 +56,7 @@ TEST(LossesTest, ACallThatEndsWithItsProcessIsTheOneThatItWasIn) {
   EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("in Barrier() op 0 of the world for 3s"));
 }
 
-// What the log has at the usual level after its first `before` lines.
+// Returns the log lines of the default level after the first `before` lines.
 std::vector<std::string> LinesSince(const Harness& h, size_t before) {
   std::vector<std::string> lines;
   for (size_t i = before; i < h.log().size(); ++i) {
@@ -65,7 +65,7 @@ std::vector<std::string> LinesSince(const Harness& h, size_t before) {
   return lines;
 }
 
-// Rank 3 dies, and all others because of it: some are reported, some only gone.
+// Ends rank 3, and all other ranks because of it. Some are reported; others only disappear.
 void EndAllBecauseOf3(Harness& h, std::vector<Process>& p) {
   h.CloseStream(p[3]);
   h.ReportExit(p[3], true, 9);
@@ -160,7 +160,7 @@ TEST(LossesTest, AStoppedProcessThatDoesNotAnswerIsLostForThatAndTold) {
   std::vector<Process> p = h.Formed(2);
   Report(h, p[1], true);
   h.Advance(absl::Seconds(15));
-  h.CloseStream(p[1]);  // keepalive
+  h.CloseStream(p[1]);  // by keepalive
   h.Advance(absl::Seconds(2));
   EXPECT_THAT(Text(h, h.Barrier(p[0])),
               HasSubstr("its process has been stopped (SIGSTOP) for 17s and does not answer"));
@@ -168,7 +168,7 @@ TEST(LossesTest, AStoppedProcessThatDoesNotAnswerIsLostForThatAndTold) {
   EXPECT_EQ(h.EndOf(p[1].stream)->code(), absl::StatusCode::kAborted);
 }
 
-// What the launcher is answered that has reported the end of a process.
+// Returns the answer to a launcher's report of an exit.
 ExitAnswer AnswerTo(const Harness& h, WaiterId report) {
   EXPECT_TRUE(h.StatusOf(report).ok());
   const auto* answer = std::get_if<ExitAnswer>(&h.ReplyTo(report).answer);
@@ -187,7 +187,7 @@ TEST(LossesTest, TheLauncherIsToldThatItsRankHasNotCalledLeave) {
   EXPECT_THAT(Text(h, waits), HasSubstr(answer.loss)) << "the same words";
 }
 
-// A launcher that has got no answer in time sends the report again, though the first has arrived.
+// A launcher repeats a report that was not answered in time, although the first one has arrived.
 TEST(LossesTest, AReportThatComesAgainIsAnsweredAsTheFirst) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
@@ -238,7 +238,7 @@ TEST(LossesTest, AFailureIsToBlameOnItsStatusAndNotOnLeave) {
   EXPECT_THAT(answer.loss, HasSubstr(": exited with status 3; "));
 }
 
-// What `muster run` tells of, its own coordinator's log need not say again.
+// The coordinator's log need not repeat what `muster run` prints itself.
 TEST(LossesTest, AnEndThatTheLauncherTellsOfIsMarkedInTheLog) {
   for (const bool told : {false, true}) {
     Harness h(2);

@@ -1,4 +1,4 @@
-// What is counted, and what the coordinator is measured to be like.
+// The counters and the gauges of a coordinator.
 
 #include "server/core/metrics.h"
 
@@ -31,7 +31,7 @@ uint64_t Of(Kind kind, const std::array<uint64_t, kKinds>& counts) {
   return counts[static_cast<size_t>(kind)];
 }
 
-// How many losses of any other cause there were.
+// Returns the number of losses that have another cause.
 uint64_t LossesBut(LossCause cause, const Metrics& metrics) {
   const auto& losses = metrics.counters.losses;
   return std::accumulate(losses.begin(), losses.end(), uint64_t{0}) - Of(cause, losses);
@@ -43,7 +43,7 @@ void ExpectOneLoss(Harness& h, LossCause cause) {
   EXPECT_EQ(LossesBut(cause, metrics), 0u);
 }
 
-// Of `waits`, how many are in the bucket up to `bound` seconds, and below.
+// Returns the number of waits in the buckets up to `bound` seconds.
 uint64_t UpTo(double bound, const WaitHistogram& waits) {
   uint64_t count = 0;
   for (size_t i = 0; i < WaitHistogram::kBounds.size() && WaitHistogram::kBounds[i] <= bound; ++i) {
@@ -82,7 +82,7 @@ TEST(CollectiveWaitsTableTest, NamesThatCountAreOneAndThoseBeyondTheBoundAreOthe
   const std::vector<CollectiveWaits> all = table.All();
   ASSERT_THAT(all, SizeIs(CollectiveWaitsTable::kMost + 1));
   EXPECT_FALSE(all.back().kind.has_value());
-  // 26 * 26, less those that came while there was room beside the three above.
+  // 26 * 26, less the names that were counted while there was room beside the three above.
   EXPECT_EQ(all.back().waits.count(), 26u * 26 - (CollectiveWaitsTable::kMost - 3));
 }
 

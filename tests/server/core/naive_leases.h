@@ -9,12 +9,12 @@
 
 namespace muster::core {
 
-// What the calls of a table answer and its state, in the words of NaiveLeases.
+// Returns the answers and the state of a LeaseTable as texts that compare with NaiveLeases' own.
 std::vector<std::string> TextsOf(const LeaseTable::Step& step);
 std::string StateOf(const LeaseTable& table);
 
-// What LeaseTable's header says, done by looking through lists: no index, nothing incremental. The
-// names are those of leases of the job; answers and state are text.
+// A model of LeaseTable, written from its header, that searches lists: no index, nothing
+// incremental. The names are those of the job's leases. Answers and state are texts.
 class NaiveLeases {
  public:
   NaiveLeases(const Limits& limits, ByteBudget* budget) : limits_(limits), budget_(budget) {}
@@ -34,14 +34,14 @@ class NaiveLeases {
   void KeepOnly(const Incarnation& member, const std::vector<uint64_t>& tokens);
   void Forget(const Incarnation& member);
 
-  // One line a lease, by name.
+  // Returns one line for each lease, by name.
   std::string State() const;
 
  private:
   struct Lease {
     std::string name;
     std::optional<LeaseTable::Request> holder;
-    uint64_t token = 0;  // the holder's or the result's
+    uint64_t token = 0;  // the token of the holder or of the result
     std::optional<std::string> result;
     Incarnation publisher;
     int64_t used = 0;
@@ -50,7 +50,7 @@ class NaiveLeases {
 
   Lease* Find(const std::string& name);
   Lease* FindOrAdd(const std::string& name);
-  void Sweep();  // takes out leases of which nothing is left
+  void Sweep();  // removes leases without content
   uint32_t CountOf(const Incarnation& member) const;
   uint64_t ResultBytes() const;
   Lease* FirstToGo(bool by_bytes);

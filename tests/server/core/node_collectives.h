@@ -11,7 +11,7 @@
 
 namespace muster::core {
 
-// A job with some ranks on node "a" and then some on node "b".
+// A job with some ranks on node "a" and the following ones on node "b".
 class NodeCollectivesTest : public ::testing::Test {
  protected:
   explicit NodeCollectivesTest(uint32_t on_a = 2, uint32_t on_b = 1)
@@ -26,7 +26,7 @@ class NodeCollectivesTest : public ::testing::Test {
     for (size_t i = 0; i < p.size(); ++i) h.TakePlace(p[i], joins[i]);
   }
 
-  // The next call of each of these ranks.
+  // Returns the next call of each of these ranks.
   std::vector<CollectiveRequest> Calls(const std::vector<uint32_t>& ranks,
                                        CollectiveKind kind = CollectiveKind::kBarrier) {
     std::vector<CollectiveRequest> calls;
@@ -44,7 +44,7 @@ class NodeCollectivesTest : public ::testing::Test {
                     CollectiveKind kind = CollectiveKind::kBarrier) {
     return h.Send(Batch(ranks, kind));
   }
-  // The rank calls by itself what it has called together with others.
+  // Sends, as the rank's own call, the call that it has made together with others.
   WaiterId Alone(uint32_t rank, CollectiveKind kind = CollectiveKind::kBarrier) {
     --p[rank].next[""];
     return h.Send(Calls({rank}, kind).front());

@@ -1,4 +1,4 @@
-// NodeCollective at the door: what is sent back to its members, what is refused, and the limits.
+// NodeCollective calls that are refused: some are returned to their members, some violate a limit.
 
 #include <functional>
 #include <string>
@@ -19,13 +19,13 @@ using ::testing::IsEmpty;
 constexpr auto kBarrier = CollectiveKind::kBarrier;
 constexpr auto kAllGather = CollectiveKind::kAllGather;
 
-// ---- What cannot be taken is sent again by each member ----
+// ---- Members repeat calls that cannot be accepted ----
 
 class ResendTest : public NodeCollectivesTest {
  protected:
   ResendTest() : NodeCollectivesTest(3, 1) {}
 
-  // The batch is not taken, says the log, and has left nothing behind.
+  // Expects that the batch is returned, that the log says why, and that nothing of it is left.
   void ExpectResent(const NodeCollectiveRequest& batch, const std::string& why) {
     EXPECT_TRUE(IsResent(h.Send(batch))) << why;
     EXPECT_THAT(Log(), HasSubstr(why));
@@ -148,7 +148,7 @@ TEST(NodeLimitsTest, HeldBytesAreCountedPartByPartAndReleased) {
   EXPECT_EQ(h.StatusOf(own).code(), absl::StatusCode::kResourceExhausted);
 }
 
-// What is refused to all is refused to the parts that come after it in the same batch as well.
+// A refusal of all ranks also applies to the later parts of the same batch.
 TEST(NodeLimitsTest, AnAnswerThatIsTooLargeIsRefusedToAllAndCalledAgain) {
   core::Options options = Harness::DefaultOptions(3);
   options.limits.max_answer_bytes = 100;

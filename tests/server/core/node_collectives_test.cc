@@ -1,4 +1,4 @@
-// NodeCollective and WithdrawArrival: arrivals that come together are arrivals like any other.
+// NodeCollective and WithdrawArrival: arrivals that come together count like any others.
 
 #include "tests/server/core/node_collectives.h"
 
@@ -189,7 +189,7 @@ TEST_F(NodeCollectivesTest, ADaemonThatStopsLeavesNoneBehind) {
   EXPECT_EQ(h.StatusOf(h.Send(Batch({0, 1}))).code(), absl::StatusCode::kUnavailable);
 }
 
-// ---- Late and doubled ones ----
+// ---- Late and duplicate calls ----
 
 TEST_F(NodeCollectivesTest, ADoubledOneChangesNothing) {
   const NodeCollectiveRequest batch = Batch({0, 1});
@@ -291,7 +291,7 @@ TEST_F(NodeCollectivesTest, ARecoveringDaemonNotesAWithdrawalWhenItIsDone) {
   EXPECT_TRUE(h.StatusOf(withdrawn).ok()) << h.StatusOf(withdrawn);
 }
 
-// ---- What is said of them ----
+// ---- How they are shown ----
 
 TEST_F(NodeCollectivesTest, WhoHasArrivedIsNotTakenForMissing) {
   const WaiterId node = Together({0});
@@ -313,8 +313,8 @@ TEST_F(NodeCollectivesTest, TheStatusShowsItsNodesAndWhatItsMembersWaitIn) {
 
 // ---- After a restart ----
 
-// Rank 2 has the result of op 0, and the others come together to it: what they need of it is asked
-// for.
+// Rank 2 has the result of op 0, and the others arrive at it together. The daemon asks rank 2 for
+// its contribution.
 TEST_F(NodeCollectivesTest, ANumberThatOthersHaveCompletedIsCalledByEachItself) {
   h.Restart();
   h.Recover(p[0], 0);

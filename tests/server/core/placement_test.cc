@@ -26,7 +26,7 @@ PlaceWish Local(uint32_t local, std::optional<uint32_t> node = {}) {
 }
 PlaceWish Topology(const std::string& topology) { return {0, {}, {}, {}, topology}; }
 
-// "name:node rank/local rank" in rank order.
+// Returns "name:node rank/local rank" of each member, in rank order.
 std::vector<std::string> Places(const std::vector<Candidate>& candidates) {
   std::vector<std::string> places;
   for (const RosterEntry& entry : AssignPlaces(candidates)) {

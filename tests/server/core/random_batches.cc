@@ -1,4 +1,4 @@
-// Ranks of a random schedule that arrive together.
+// The part of RandomSchedule in which ranks arrive together.
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ void RandomSchedule::SendTogether() {
   batch.waiting.insert(batch.ranks.begin(), batch.ranks.end());
   const NodeCollectiveRequest request = Harness::Together(calls);
   sent_together_.emplace_back(request, batch);
-  if (Pick(8) == 0) {  // it is on its way, and may come yet
+  if (Pick(8) == 0) {  // still in flight
     Say(absl::StrCat("a batch of ranks ", absl::StrJoin(batch.ranks, ","), " is late"));
     if (Pick(2) == 0) TakeBack(batch.ranks[0], batch.key);
     return;

@@ -1,13 +1,13 @@
-// Random schedules of an elastic job against stated invariants.
+// Random schedules of an elastic job, checked against invariants.
 //
-// Processes join, meet in barriers, ask for new epochs, lose connections and answers, die and are
+// Processes join, make barriers, ask for new epochs, lose connections and answers, die and are
 // replaced, while the coordinator is restarted. After every answer:
-//   1. all members of an epoch have the same roster, and each has its own rank in it;
-//   2. epoch numbers only grow;
-//   3. a barrier completes only if every member of that epoch's roster has called it;
-//   4. survivors keep their order, and one of them is rank 0;
-//   5. every call ends.
-// A failing seed is printed; MUSTER_TEST_SEED=N runs that one alone and prints its schedule.
+//   1. All members of an epoch have the same roster, and each has its own rank in it.
+//   2. Epoch numbers only grow.
+//   3. A barrier completes only if every member of that epoch's roster has called it.
+//   4. Survivors keep their order, and rank 0 is a survivor.
+//   5. Every call ends.
+// A failing seed is printed. MUSTER_TEST_SEED=N runs only that seed and prints its schedule.
 
 #include <algorithm>
 #include <cstdlib>
@@ -55,11 +55,11 @@ class Schedule {
     Process process;
     bool dead = false;
     bool connected = false;
-    std::optional<EpochBroken> broken;  // what it was told of its epoch
+    std::optional<EpochBroken> broken;  // the event that ended its epoch
     uint64_t highest_epoch = 0;
-    WaiterId call = 0;  // the one in flight
+    WaiterId call = 0;  // the call in flight
     Kind kind = Kind::kJoin;
-    size_t told = 0;  // events seen on this stream
+    size_t told = 0;  // the number of events seen on this stream
   };
   struct Formed {
     std::shared_ptr<const Roster> roster;
@@ -99,7 +99,7 @@ class Schedule {
     }
   }
 
-  // Does what its program would do next.
+  // Makes the next call of the process's program.
   void GoOn(Actor& actor) {
     if (actor.dead) return;
     if (!actor.connected) return Attach(actor);
@@ -133,7 +133,7 @@ class Schedule {
     const std::optional<absl::Status> end = h_.EndOf(actor.process.stream);
     Say(absl::StrCat(Name(actor), " attaches: ", end ? end->ToString() : "OK"));
     actor.connected = !end;
-    // Its epoch is over without it: the process ends.
+    // The process is not in the next epoch, so it ends.
     if (end && end->code() == absl::StatusCode::kAborted) actor.dead = true;
     Absorb();
   }
@@ -193,7 +193,7 @@ class Schedule {
     Absorb();
   }
 
-  // Looks at the events and answers that have come.
+  // Takes the events and answers that have arrived.
   void Absorb() {
     for (Actor& actor : actors_) {
       if (actor.dead || !actor.connected) continue;
@@ -205,7 +205,7 @@ class Schedule {
         Say(absl::StrCat(Name(actor), ": its stream ends: ", end->ToString()));
         actor.connected = false;
         actor.call = 0;
-        actor.dead = true;  // replaced by a session of its own is not in these schedules
+        actor.dead = true;  // these schedules never replace it by its own session
         continue;
       }
       if (actor.call == 0 || h_.Parked(actor.call)) continue;
@@ -237,7 +237,7 @@ class Schedule {
     const uint64_t before = p.epoch.number;
     h_.TakePlace(p, call);
     actor.broken.reset();
-    actor.told = 0;  // the end of this epoch may have been told before
+    actor.told = 0;  // the end of this epoch may have been sent before
     EXPECT_GT(p.epoch.number, before);
     actor.highest_epoch = p.epoch.number;
     EXPECT_EQ((*p.roster)[p.rank].member.incarnation, p.identity.incarnation);

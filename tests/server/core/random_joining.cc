@@ -1,4 +1,4 @@
-// What happens in a random schedule of joining.
+// The part of RandomJoining that makes events happen.
 
 #include "tests/server/core/random_joining.h"
 
@@ -98,14 +98,15 @@ RandomJoining::Actor& RandomJoining::Start() {
   actors_.emplace_back();
   Actor& actor = actors_.back();
   actor.process = h_.New(absl::StrCat("n", place % nodes_));
-  if (OneIn(6)) actor.process.identity.start_time_micros = 0;  // older than those who are here
+  if (OneIn(6)) actor.process.identity.start_time_micros = 0;  // older than the others
   actor.wish = DrawWish(place);
   Attach(actor);
   if (OneIn(2)) GoOn(actor);
   return actor;
 }
 
-// What a launcher would tell the process at this place; sometimes a wrong one, or for another job.
+// Returns the options that a launcher would give the process at this place. Sometimes they are
+// wrong, or of another job.
 JoinRequest RandomJoining::DrawWish(uint32_t place) {
   const Style style = style_ == Style::kAnything ? static_cast<Style>(Pick(4)) : style_;
   JoinRequest wish;
@@ -138,7 +139,7 @@ void RandomJoining::Attach(Actor& actor) {
   Absorb();
 }
 
-// A second send of a Join that is parked takes the place of the first.
+// Joins. A second send replaces a parked one.
 void RandomJoining::Join(Actor& actor) {
   if (actor.call != 0 && !OneIn(4)) return;
   actor.called = h_.now();
@@ -169,7 +170,8 @@ void RandomJoining::Cut(Actor& actor) {
   Absorb();
 }
 
-// Where others might fill all places, the job may go on forming for them.
+// Notes that a launcher has given up a place. If other processes may take all places, the job may
+// still form.
 void RandomJoining::NoteGivenUp(const Actor& actor) {
   if (!given_up_) given_up_ = h_.now();
   const JobStatus status = h_.coordinator().GetStatus(h_.now());

@@ -21,7 +21,7 @@ class RandomJoining {
   size_t epochs() const { return epochs_.size(); }
 
  private:
-  // What the processes ask for.
+  // The kind of place that the processes ask for.
   enum class Style { kNothing, kRanks, kLocalRanks, kNodeRanks, kAnything };
   struct Actor {
     Process process;
@@ -33,7 +33,7 @@ class RandomJoining {
     bool rejoins = false;
     Time called;
     absl::Duration timeout;
-    size_t told = 0;      // events seen on this stream
+    size_t told = 0;      // the number of events seen on this stream
     bool broken = false;  // its epoch
   };
 
@@ -45,7 +45,7 @@ class RandomJoining {
   bool elastic() const { return options_.min_world_size != 0; }
   uint32_t places() const;
   void Step();
-  // A process starts, for a place that another one may have.
+  // Starts a process for a place. Another process may have the place already.
   Actor& Start();
   JoinRequest DrawWish(uint32_t place);
   void GoOn(Actor& actor);
@@ -57,11 +57,11 @@ class RandomJoining {
   void Kill(Actor& actor);
   void Cancel(Actor& actor);
   void Pass(absl::Duration time);
-  // Newcomers come and go, for longer than the survivors of an epoch have to rejoin.
+  // Lets newcomers come and go, for longer than the time that survivors have to rejoin.
   void Churn();
 
   // ---- random_joining_checks.cc: what must hold ----
-  // Looks at the events and answers that have come.
+  // Takes the events and answers that have arrived.
   void Absorb();
   void AbsorbEvents(Actor& actor);
   void TakeAnswer(Actor& actor, const Reply& reply);
@@ -78,7 +78,8 @@ class RandomJoining {
   void CheckTaken(const Actor& actor, const std::string& text);
   void CheckLost(const Actor& actor, const std::string& text);
   void CheckState(const std::string& text);
-  // Of the whole job, after every step: nobody waits for what is there.
+  // Checks the whole job after every step: no process waits for a place or an epoch that is
+  // available.
   void CheckProgress();
   void CheckConflicts();
   void CheckReforming();
@@ -86,7 +87,7 @@ class RandomJoining {
   bool Waits(const Actor& actor) const;
   static bool SamePlace(const Actor& a, const Actor& b);
   const Actor& ActorOf(const MemberIdentity& identity) const;
-  // The other process that the text names.
+  // Returns the other process that the text names.
   const Actor* OtherNamed(const Actor& actor, const std::string& text) const;
 
   const Options options_;
@@ -95,13 +96,14 @@ class RandomJoining {
   Harness h_;
   Style style_;
   uint32_t nodes_;
-  uint32_t size_;  // that the processes have in mind
+  uint32_t size_;  // the world size that the processes assume
   std::deque<Actor> actors_;
   std::map<uint64_t, std::shared_ptr<const Roster>> epochs_;  // by nonce
   uint64_t highest_epoch_ = 0;
   std::optional<Time> reforming_since_;
-  size_t reforming_from_ = 0;  // epochs that there were then
-  // The first place of which a launcher has said so, and the first that nobody else was there for.
+  size_t reforming_from_ = 0;  // the number of epochs at that time
+  // The first time that a launcher gave up a place, and the first time that no other process was
+  // there to take it.
   std::optional<Time> given_up_;
   std::optional<Time> missed_;
 };

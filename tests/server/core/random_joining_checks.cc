@@ -1,4 +1,4 @@
-// What must hold in a random schedule of joining.
+// The part of RandomJoining that checks the invariants.
 
 #include <algorithm>
 #include <set>
@@ -23,7 +23,7 @@ void RandomJoining::Absorb() {
   for (Actor& actor : actors_) {
     if (actor.call != 0 && !h_.Parked(actor.call)) answered.push_back(&actor);
   }
-  // First who has a place, since refusals may speak of it.
+  // Takes places first, since refusals may name their holders.
   std::stable_partition(answered.begin(), answered.end(),
                         [this](Actor* actor) { return h_.StatusOf(actor->call).ok(); });
   for (Actor* actor : answered) TakeAnswer(*actor, h_.ReplyTo(actor->call));
@@ -67,7 +67,7 @@ void RandomJoining::CheckPlace(Actor& actor, const JoinAnswer& answer) {
   actor.process.rank = answer.rank;
   actor.process.roster = answer.roster;
   actor.broken = false;
-  actor.told = 0;  // the end of this epoch may have been told before
+  actor.told = 0;  // the end of this epoch may have been sent before
   AbsorbEvents(actor);
 }
 
@@ -114,8 +114,8 @@ void RandomJoining::CheckRanksAskedFor(const Roster& roster) {
   }
 }
 
-// Ranks of a node are contiguous, nodes in the order of their node ranks, and members of a node in
-// that of their local ranks.
+// Checks that the ranks of a node are contiguous, that nodes are in the order of their node ranks,
+// and the members of a node in the order of their local ranks.
 void RandomJoining::CheckNodes(const Roster& roster) {
   std::set<std::string> seen;
   int64_t last_local = -1;
@@ -180,7 +180,7 @@ void RandomJoining::CheckRefusal(const Actor& actor, const absl::Status& status)
   }
 }
 
-// What others have said, or the daemon's flags, rules out what the process asks for.
+// Checks that other members, or the daemon's flags, rule out what the process asks for.
 void RandomJoining::CheckWish(const Actor& actor, const std::string& text) {
   if (absl::StrContains(text, "world sizes disagree")) {
     EXPECT_TRUE(absl::StrContains(text, absl::StrCat("expects ", actor.wish.world_size))) << text;
@@ -196,7 +196,7 @@ void RandomJoining::CheckWish(const Actor& actor, const std::string& text) {
   CheckRange(actor.wish, text);
 }
 
-// Some number is too large for the size that the text names.
+// Checks that a number is too large for the size that the text names.
 void RandomJoining::CheckRange(const JoinRequest& wish, const std::string& text) {
   const size_t where = text.find("the job has ");
   ASSERT_NE(where, std::string::npos) << text;
@@ -205,7 +205,7 @@ void RandomJoining::CheckRange(const JoinRequest& wish, const std::string& text)
   EXPECT_GE(most.value_or(0), size) << text;
 }
 
-// Two processes are named, and the other one has the place.
+// Checks that the text names both processes, and that the other one has the place.
 void RandomJoining::CheckTaken(const Actor& actor, const std::string& text) {
   EXPECT_TRUE(Names(text, actor.process.identity)) << text;
   const Actor* holder = OtherNamed(actor, text);
@@ -215,7 +215,7 @@ void RandomJoining::CheckTaken(const Actor& actor, const std::string& text) {
       << "nobody is there: " << text;
 }
 
-// Somebody else is a member, and has lost its connection.
+// Checks that another process is a member, and has lost its connection.
 void RandomJoining::CheckInDoubt(const Actor& actor, const std::string& text) {
   const Actor* holder = OtherNamed(actor, text);
   ASSERT_NE(holder, nullptr) << text;
@@ -223,7 +223,8 @@ void RandomJoining::CheckInDoubt(const Actor& actor, const std::string& text) {
   EXPECT_FALSE(holder->connected) << text;
 }
 
-// Who is told that it was lost has given a reason, or another one has its place.
+// Checks that there is a reason why the process is told that it was lost: an event that it
+// suffered, or another process in its place.
 void RandomJoining::CheckLost(const Actor& actor, const std::string& text) {
   EXPECT_TRUE(actor.disturbed || actor.process.epoch.number != 0)
       << "pid " << actor.process.identity.pid << " is fine: " << text;
@@ -267,14 +268,14 @@ void RandomJoining::CheckProgress() {
     size = std::max(size, actor.wish.world_size);
   }
   for (const Actor* a : waiting) {
-    for (const Actor& b : actors_) {  // until one of them is refused, or has gone for good
+    for (const Actor& b : actors_) {  // until one is refused, or is lost
       if (a != &b && b.call != 0 && SamePlace(*a, b)) return;
     }
   }
   EXPECT_TRUE(size == 0 || waiting.size() < size) << "all are here, and no epoch forms";
 }
 
-// Of two who wait for one place, one is told within the grace.
+// Checks that of two processes that wait for one place, one is refused within the grace.
 void RandomJoining::CheckConflicts() {
   for (const Actor& a : actors_) {
     for (const Actor& b : actors_) {
@@ -287,7 +288,7 @@ void RandomJoining::CheckConflicts() {
   }
 }
 
-// A broken epoch is followed by the next one, or by the end of the job, whoever comes and goes.
+// Checks that a broken epoch is followed in time by another one, or by the end of the job.
 void RandomJoining::CheckReforming() {
   const bool reforming = h_.coordinator().GetStatus(h_.now()).state == JobState::kReforming;
   if (!reforming || epochs_.size() != reforming_from_) reforming_since_.reset();
@@ -298,7 +299,7 @@ void RandomJoining::CheckReforming() {
       << "the job neither forms an epoch nor fails";
 }
 
-// Nobody waits for a place that nobody will take.
+// Checks that no process waits for a place that no other process will take.
 void RandomJoining::CheckGivenUp() {
   if (elastic() || !epochs_.empty() || !missed_) return;
   if (h_.now() < *missed_ + absl::Seconds(5)) return;

@@ -1,19 +1,22 @@
-// Random schedules of joining alone against stated invariants.
+// Random schedules of joining alone, checked against invariants.
 //
-// Processes ask for ranks, local ranks, node ranks, world sizes or nothing, come again or twice for
-// one place, older or newer than who is there, while that one is attached, detached or gone; they
-// wait no longer, lose their connections and die, before the first epoch and after it; where the
-// job is elastic, they rejoin. After every step:
-//   1. who is answered has the place that the answer says, and all members have the same roster;
-//   2. an epoch's members are attached, asked for its size, and no two of them for the same place;
-//      ranks are those that were asked for, where all ask; nodes are whole and in order;
-//   3. who is refused is told why, truly, and who the other one is;
-//   4. nobody is lost to whom nothing has happened;
-//   5. where all places are asked for, the epoch forms; of two who wait for one place, one is told
-//      within the grace; a broken epoch is followed by another one, or by the end of the job,
-//      within the time to rejoin and the settle time;
-//   6. every call ends.
-// A failing seed is printed; MUSTER_TEST_SEED=N runs that one alone and prints its schedule.
+// Processes ask for ranks, local ranks, node ranks, world sizes or nothing. Two may ask for one
+// place, the newer one older or newer than the holder, while the holder is attached, detached or
+// gone. Processes cancel, lose their connections and die, before the first epoch and after it. In
+// elastic jobs they rejoin. After every step:
+//   1. A process that is answered has the place that the answer says, and all members of an epoch
+//      have the same roster.
+//   2. The members of an epoch are attached, have asked for its size, and ask for different places.
+//   If
+//      all ask for ranks, they get them. Nodes are contiguous and in order.
+//   3. A process that is refused is told the true reason, and which process has its place.
+//   4. A process is lost only if something has happened to it.
+//   5. If all places are asked for, the epoch forms. Of two processes that wait for one place, one
+//   is
+//      refused within the grace. A broken epoch is followed by another one, or by the end of the
+//      job, within the time to rejoin and the settle time.
+//   6. Every call ends.
+// A failing seed is printed. MUSTER_TEST_SEED=N runs only that seed and prints its schedule.
 
 #include "tests/server/core/random_joining.h"
 

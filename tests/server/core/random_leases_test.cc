@@ -1,4 +1,4 @@
-// Random calls of the lease table, each with the answers and the state that a naive model has.
+// Random calls of the lease table. After each one, answers and state equal those of a naive model.
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -17,10 +17,10 @@ LeaseResult Result(uint64_t token, const std::string& value) {
   return {token, absl::OkStatus(), std::make_shared<const std::string>(value)};
 }
 
-// With a clock that stands at 1970: tokens are 1, 2, 3... times 1024.
+// The clock stands at 1970, so tokens are 1, 2, 3... times 1024.
 const Time kStart = absl::UnixEpoch();
 
-// So little that everything runs out.
+// Returns limits so low that each of them is reached.
 Limits Scarce() {
   Limits limits;
   limits.max_leases = 6;
@@ -80,7 +80,7 @@ class RandomLeases {
   std::string Value() { return std::string(Pick(13), 'v'); }
   Request AnyRequest() { return {Member(), step_ < 20 ? step_ : step_ - Pick(20)}; }
 
-  // A token that somebody might name: of a lease that is there, or any other.
+  // Draws a token that a caller might send: the token of an existing lease, or any other.
   uint64_t Token() {
     std::vector<uint64_t> tokens = {1024 * (1 + Pick(1 + step_ / 3))};
     for (const auto& [key, lease] : table_.all()) {
@@ -122,7 +122,7 @@ class RandomLeases {
     Same(TextsOf(step), naive_.Acquire(name, request, attempt, step_));
   }
 
-  // Mostly what a holder does.
+  // Completes a lease, mostly as its holder does.
   void Complete() {
     std::string name = Name();
     Incarnation member = Member();
@@ -188,7 +188,7 @@ class RandomLeases {
     Same(step, outcome, expected);
   }
 
-  // Collectives take bytes, and give them back.
+  // Reserves bytes as collectives do, or returns them.
   void Reserve() {
     if (reserved_ > 0) {
       budget_.Release(reserved_);

@@ -11,8 +11,8 @@
 
 namespace muster::core {
 
-// A program of collectives that all ranks of a job run, drawn at random, and a naive model of what
-// they come to. There are two groups: the world, and "sub", in which the ranks stand in reverse.
+// A random program of collectives that all ranks of a job run, and a naive model of their results.
+// There are two groups: the world, and "sub", which lists its ranks in reverse.
 class RandomProgram {
  public:
   struct Op {
@@ -27,9 +27,9 @@ class RandomProgram {
   const std::vector<uint32_t>& sub() const { return sub_; }
   bool HasSub(uint32_t rank) const;
 
-  // What a rank sends: tells who sent it for which operation.
+  // Returns the payload that a rank sends. It names the rank and the operation.
   std::string PayloadOf(uint32_t rank, const std::string& group, uint64_t sequence) const;
-  // What a rank gets.
+  // Returns the result that a rank gets.
   std::vector<std::string> Expected(uint32_t rank, const std::string& group,
                                     uint64_t sequence) const;
 

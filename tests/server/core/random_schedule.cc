@@ -1,4 +1,4 @@
-// What happens in a random schedule.
+// The part of RandomSchedule that makes events happen.
 
 #include "tests/server/core/random_schedule.h"
 

@@ -46,13 +46,13 @@ class RandomSchedule {
     std::string value;
   };
   using Key = std::pair<std::string, uint64_t>;  // group and sequence number
-  // A NodeCollective that is waited for, and the ranks that wait for it.
+  // A NodeCollective in flight, and the ranks that wait for it.
   struct Batch {
     Key key;
     std::vector<uint32_t> ranks;  // by part
     std::set<uint32_t> waiting;
   };
-  // An arrival that a NodeCollective has brought. It counts until one of these says otherwise.
+  // An arrival that a NodeCollective has brought. It counts until a later event ends it.
   struct Part {
     uint32_t rank;
     Key key;
@@ -67,7 +67,7 @@ class RandomSchedule {
     uint64_t held_request = 0;  // its request
     uint64_t highest_token = 0;
     std::map<std::string, LeaseResult> known;  // outcomes, by the name of the work
-    std::optional<EpochBroken> broken;         // what it was told
+    std::optional<EpochBroken> broken;         // the event that this rank was sent
     size_t events_seen = 0;                    // NeedContribution events of this stream
     std::vector<CollectiveRequest> sent;       // for late repeats
   };
@@ -76,23 +76,23 @@ class RandomSchedule {
   uint32_t Pick(uint32_t n);
   void Say(const std::string& text);
   void Step();
-  // The process calls the next collective of its program, unless it is in one.
+  // Makes the next collective of the process's program, unless the process is in one.
   void CallNext(uint32_t rank);
-  // What the program says that the process calls there.
+  // Returns the request that the program makes at this number.
   CollectiveRequest RequestAt(uint32_t rank, const std::string& group, uint64_t sequence);
-  // Nothing more is heard of the daemon; what was parked in it is repeated by those who attach to
-  // its successor.
+  // Replaces the daemon. Nothing more comes from the old one. Processes that attach to the new one
+  // repeat their parked calls.
   void Restart();
   Claim ClaimOf(uint32_t rank);
-  // Sends once more what others need of a collective that the process has completed.
+  // Sends the contribution of a completed collective again, because other ranks need it.
   void Contribute();
   void Send(uint32_t rank, const CollectiveRequest& request);
   bool MayCallNext(uint32_t rank, const std::string& group) const;
   bool InCall(uint32_t rank, const std::string& group) const;
-  // A message that was sent before arrives once more, or late.
+  // Delivers an earlier message again, or late.
   void Repeat(uint32_t rank);
   void CancelSome();
-  // The connection ends: the client sees none of its answers.
+  // Ends the connection. The client sees no more answers.
   void Break(uint32_t rank);
   void Heal(uint32_t rank);
   void Kill(uint32_t rank);
@@ -104,36 +104,36 @@ class RandomSchedule {
   std::string LeaseName() const;
 
   // ---- random_batches.cc: ranks that arrive together ----
-  // Some of those who are about to call the same do it in one call.
+  // Makes one call for some of the ranks that are about to make the same call.
   void SendTogether();
   void Send(const NodeCollectiveRequest& request, const Batch& batch);
-  // A NodeCollective that was sent before arrives once more, or late.
+  // Delivers an earlier NodeCollective again, or late.
   void RepeatBatch();
-  // Its RPC ends; nothing is withdrawn by that.
+  // Ends the RPC of a NodeCollective. This withdraws nothing.
   void CancelBatch();
-  // A rank does not wait for its batch any longer. It calls by itself some time, or gives the call
-  // up altogether.
+  // Stops waiting, for one rank, for its batch. The rank makes its own call some time later, or
+  // gives up.
   void LeaveBatch();
-  // The rank tells the daemon that what it has sent at that number does not count any more.
+  // Withdraws, for one rank, all that it has sent at that number.
   void TakeBack(uint32_t rank, const Key& key);
   void CheckBatches();
   void CheckBatch(WaiterId id, const Batch& batch);
-  // The parts of a rank, at that number or (where its connection is gone) at any, do not count from
-  // now on.
+  // Notes that the rank's parts no longer count: the parts at `key`, or all of them if `key` is
+  // null because the connection has ended.
   void DropParts(uint32_t rank, const Key* key, uint64_t below);
   void DropExpiredParts();
-  // Who waits in a call of its own has arrived.
+  // Checks that no rank with a parked call of its own is listed as missing.
   void CheckNobodyWhoWaitsIsMissing();
-  // A member that is said to be in a call has a call that waits.
+  // Checks that each member that is shown to be in a call has a parked call.
   void CheckActivities();
 
   // ---- random_schedule_checks.cc: what must hold ----
-  // An answer is lost, and with it the connection that it came on.
+  // Returns whether the rank's answer is lost, and with it the connection.
   bool IsLost(uint32_t rank);
-  // Looks at the answers that have come.
+  // Takes the answers that have arrived.
   void Absorb();
   void LookAtAnswers();
-  // Looks at what has been answered, and forgets it.
+  // Calls `look` for each answered call, and forgets the call.
   template <class Sent, class Look>
   void ForEachAnswered(std::map<WaiterId, Sent>* all, Look look) {
     for (auto it = all->begin(); it != all->end();) {
@@ -144,9 +144,9 @@ class RandomSchedule {
   }
   void Completed(const Complete& complete);
   void CheckAnswer(WaiterId id, const Call& call);
-  // The collective completes: all have arrived.
+  // Called when a collective completes. Checks that all ranks have arrived.
   void CheckAllPresent(const Key& key);
-  // It completes for this rank, by the answer of that call.
+  // Called when the collective completes for this rank, through the answer to that call.
   void TakeResult(uint32_t rank, const Key& key, WaiterId id);
   void CheckLease(WaiterId id, const Acquire& acquire);
 
@@ -160,19 +160,20 @@ class RandomSchedule {
 
   std::map<WaiterId, Call> calls_;
   std::map<WaiterId, Acquire> acquires_;
-  // By group and sequence number: who has arrived, through which calls that have not failed.
+  // By group and sequence number: the ranks that have arrived, by the call, unless the call has
+  // failed.
   std::map<Key, std::map<WaiterId, uint32_t>> arrived_;
   std::map<WaiterId, Batch> batches_;
-  std::map<WaiterId, Part> parts_;  // those that may yet end without a completion
+  std::map<WaiterId, Part> parts_;  // parts that may still end without a completion
   std::vector<std::pair<NodeCollectiveRequest, Batch>> sent_together_;  // for late repeats
-  // By rank: under lower attempts nothing counts any more; those of one daemon.
+  // By rank and collective: attempts below this one no longer count at the current daemon.
   std::map<std::pair<uint32_t, Key>, uint64_t> counts_from_;
   uint64_t requests_ = 0;
   int lease_ = 0;
   std::set<std::string> published_;              // values that were sent as outcomes
-  std::map<std::string, std::string> outcomes_;  // what waiters were told, by the name of the work
+  std::map<std::string, std::string> outcomes_;  // that waiters were told, by the work
   std::map<WaiterId, Complete> completes_;
-  std::set<Key> completed_;  // collectives that somebody has completed
+  std::set<Key> completed_;  // collectives that some rank has completed
   std::set<uint32_t> lost_;  // ranks whose answers were lost just now
   uint64_t highest_token_ = 0;
 };

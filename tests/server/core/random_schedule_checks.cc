@@ -1,4 +1,4 @@
-// What must hold after every step of a random schedule.
+// The part of RandomSchedule that checks the invariants after every step.
 
 #include <algorithm>
 
@@ -114,7 +114,7 @@ void RandomSchedule::CheckLease(WaiterId id, const Acquire& acquire) {
     EXPECT_EQ(states_[r].held, 0u)
         << "rank " << r << " holds the lease that rank " << acquire.rank << " was granted";
   }
-  // Its loss will free the lease; or the work has been done meanwhile.
+  // The process's loss will free the lease, or the work has been done meanwhile.
   if (state.dead || state.leaving || acquire.name != LeaseName()) return;
   state.held = token;
   state.held_request = acquire.request_id;

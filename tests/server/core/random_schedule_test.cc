@@ -1,19 +1,20 @@
-// Random schedules of one coordinator against stated invariants.
+// Random schedules of one coordinator, checked against invariants.
 //
 // Each seed makes a job of 2 to 4 processes that all run one random program of collectives and
-// leases. A schedule then interleaves their calls with time-outs, cancels, connections that break
-// and heal (with answers lost on them), late and repeated messages, deaths, leaving, and restarts
-// of the coordinator, after which the processes attach with their claims. Ranks that are about to
-// call the same may arrive together, in one call, which comes late or twice, ends before its parts,
-// and is not waited for by all of them. After every step:
-//   1. no collective completes without every rank of its group parked in it; withdrawn arrivals do
-//   not count;
-//   2. all ranks get the same result of a collective, and it is made of what was sent;
-//   3. no call is answered twice or after it was cancelled (Harness), and none is forgotten;
-//   4. a lease has at most one holder, and its result is the one that was published;
-//   5. lease tokens only grow;
-//   6. who waits in a call of its own is not named as missing.
-// A failing seed is printed; MUSTER_TEST_SEED=N runs that one alone and prints its schedule.
+// leases. The schedule interleaves their calls with time-outs, cancels, connections that break and
+// heal (and lose answers), late and repeated messages, deaths and leaves. It also restarts the
+// coordinator, and then the processes attach with their claims. Ranks that are about to make the
+// same call may arrive together in one call. That call may come late or twice, or end before its
+// parts, and some of the ranks may not wait for it. After every step:
+//   1. No collective completes without every rank of its group parked in it. Withdrawn arrivals do
+//      not count.
+//   2. All ranks get the same result of a collective, made of what was sent.
+//   3. No call is answered twice, or after it was cancelled (Harness checks this). No call is
+//      forgotten.
+//   4. A lease has at most one holder, and its result is the one that was published.
+//   5. Lease tokens only grow.
+//   6. No rank with a parked call of its own is listed as missing.
+// A failing seed is printed. MUSTER_TEST_SEED=N runs only that seed and prints its schedule.
 
 #include "tests/server/core/random_schedule.h"
 

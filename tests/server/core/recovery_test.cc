@@ -1,4 +1,4 @@
-// A daemon that was restarted learns from the members' claims what their epoch is.
+// A restarted daemon recovers the epoch from its members' claims.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -114,7 +114,7 @@ TEST(RecoveryTest, TheAbsentAreLostAtTheEndOfTheGrace) {
   EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted);
 }
 
-// And not since 1970.
+// Their silence must not count from 1970.
 TEST(RecoveryTest, TheAbsentHaveBeenSilentSinceTheRestart) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
@@ -139,7 +139,7 @@ TEST(RecoveryTest, AJoinOfARosterMemberIsAnsweredWithItsPlace) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
-  h.Attach(p[1]);  // its Join was never answered: it claims nothing
+  h.Attach(p[1]);  // its Join was never answered, so it claims nothing
   const WaiterId join = h.Join(p[1]);
   h.Recover(p[0], 0);
   const auto& answer = std::get<JoinAnswer>(h.ReplyTo(join).answer);
@@ -265,7 +265,7 @@ TEST(RecoveryTest, EpochNumbersGrowOverARestartWhoseClockIsBehind) {
   h.TakePlace(first, join);
   h.Restart();
   Claim claim = h.ClaimOf(first, 0);
-  // The clock of an earlier daemon was wrong by 90 years.
+  // The clock of an earlier daemon was 90 years ahead.
   claim.highest_epoch = absl::ToUnixMicros(h.now() + absl::Hours(24 * 365 * 90));
   h.Attach(first, claim);
   const WaiterId rejoin = h.Rejoin(first);
@@ -274,7 +274,7 @@ TEST(RecoveryTest, EpochNumbersGrowOverARestartWhoseClockIsBehind) {
   EXPECT_EQ(first.epoch.number, claim.highest_epoch + 1);
 }
 
-// A process without a place has never had one: whoever says that it knows of high numbers lies.
+// A process without a place has never had one. If it claims to know high numbers, it lies.
 TEST(RecoveryTest, NumbersAreTakenFromMembersOnly) {
   Harness h(1);
   Process stranger = h.Attached();
@@ -417,7 +417,8 @@ TEST(RecoveryTest, ANewcomerIsToldAtOnceWhatItWaitsFor) {
   EXPECT_THAT(*event.missing, SizeIs(1));
 }
 
-// The list of the awaited is as long as the job is large, and so may be the number of newcomers.
+// The list of awaited members is as long as the job is large, and there may be as many newcomers.
+// So the newcomers share one copy.
 TEST(RecoveryTest, NewcomersShareOneListOfTheAwaited) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);

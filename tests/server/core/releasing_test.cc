@@ -1,4 +1,4 @@
-// Groups that programs let go: when they are closed, settled and forgotten, also over a restart.
+// Groups that programs release: when they are closed, settled and forgotten, over restarts too.
 
 #include <set>
 
@@ -33,7 +33,7 @@ class ReleasingTest : public ::testing::Test {
   WaiterId Arrive(Process& process, const std::string& name) {
     return h_->Send(h_->Request(process, kBarrier, "", name, all_));
   }
-  // All complete one barrier of the group.
+  // Has all members complete one barrier of the group.
   void Complete(const std::string& name) {
     WaiterId last = 0;
     for (Process& process : p_) last = Arrive(process, name);
@@ -123,7 +123,7 @@ TEST_F(ReleasingTest, ItIsSettledWhenAllKnowAndBeginsAnew) {
   Complete("a");  // from number 0
 }
 
-// The bound on what a member may have to claim is one on what it has.
+// The limit on what a member may have to claim limits its groups too.
 TEST_F(ReleasingTest, AGroupPerStepNeverRunsIntoTheLimits) {
   Options options = Harness::DefaultOptions(2);
   options.limits.max_groups = 3;
@@ -268,7 +268,7 @@ TEST_F(ReleasingTest, TheWorldAndFinishedGroupsStay) {
   EXPECT_EQ(Closed(p_[0], "a"), 0);
 }
 
-// ---- Hostile and malformed ----
+// ---- Hostile and malformed calls ----
 
 TEST_F(ReleasingTest, AMemberCannotReleaseAGroupOfOthers) {
   Form(3);
@@ -379,8 +379,8 @@ TEST_F(ReleasingTest, ReleasesAfterARestartCloseAGroupThatNobodyHasNamed) {
   EXPECT_EQ(Closed(p_[0], "a"), 1);
 }
 
-// Rank 0 releases group "a", and later acknowledges that another one is closed. What it said of "a"
-// before that still counts when rank 1 names the ranks of "a".
+// Rank 0 releases group "a", and later acknowledges that another group is closed. Its release of
+// "a" must still count when rank 1 names the ranks of "a".
 TEST_F(ReleasingTest, AnAcknowledgementAfterAReleaseDoesNotUndoIt) {
   Form(2);
   Complete("a");
@@ -407,9 +407,9 @@ TEST_F(ReleasingTest, ACallAfterARestartTakesTheReleaseBack) {
   EXPECT_TRUE(h_->Parked(again));
 }
 
-// Rank 0 has heard that the group is settled, and has called it again; rank 1 has not heard. Were
-// there no tombstone, the daemon would take number 0 of rank 0 for one of the group in which rank 2
-// stands at 1.
+// Rank 0 knows that the group is settled, and has called it again; rank 1 does not know yet.
+// Without a tombstone, the daemon would take rank 0's number 0 for a call of the old group, in
+// which rank 2 is at number 1.
 TEST_F(ReleasingTest, ATombstoneKeepsAnOldSequenceFromComingBack) {
   Form(3);
   Complete("a");

@@ -1,4 +1,4 @@
-// A restarted daemon asks one of its members who the members are; the claims of the others wait.
+// A restarted daemon asks one member for the roster. Meanwhile the claims of the others wait.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A job whose daemon was restarted, and whose members claim.
+// A job whose daemon was restarted, and whose members send claims.
 class RosterTest : public ::testing::Test {
  protected:
   explicit RosterTest(core::Options options = Harness::DefaultOptions(4)) : h_(options) {
@@ -201,7 +201,7 @@ TEST_F(NarrowRosterTest, ClaimsThatWaitCountAsMembers) {
   EXPECT_EQ(state(), JobState::kRunning);
 }
 
-// They bring results of leases along: a thousand claims must not be more than the daemon may hold.
+// Claims contain results of leases. A thousand claims must not exceed what the daemon may hold.
 TEST_F(NarrowRosterTest, ClaimsThatFindNoRoomComeAgain) {
   const auto claim = [&](size_t rank) {
     Claim with_result = ClaimOf(rank);

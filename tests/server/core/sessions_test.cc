@@ -194,7 +194,7 @@ TEST(SessionsTest, DrainingAnswersEveryWaiterAndEveryNewCall) {
   EXPECT_TRUE(h.coordinator().Quiet());
 }
 
-// Nor the end of a grace that began before.
+// Not even the end of a grace that began before.
 TEST(SessionsTest, NothingIsDueWhileItDrains) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

@@ -1,4 +1,4 @@
-// Who are we waiting for: said when nobody arrives for a while, and at each doubling.
+// Warnings of a stall: after a while without an arrival, and at each doubling of that time.
 
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
@@ -74,7 +74,7 @@ TEST(StallTest, AnArrivalStartsTheTimeAnew) {
   EXPECT_EQ(Told(h, p[0])[0].waited, absl::Seconds(19)) << "since the first arrival";
 }
 
-// The last word on the forming was at 320 s, the next one would have been at 640 s.
+// The last warning about the forming came at 320 s. The next one would have come at 640 s.
 TEST(StallTest, ASlowFormingDoesNotSilenceWhatHangsAfterIt) {
   Harness h(2);
   std::vector<Process> p = {h.Attached(), h.Attached()};
@@ -156,7 +156,7 @@ TEST(StallTest, ARecoveryNamesWhoHasNotComeBack) {
   EXPECT_THAT(Told(h, p[0])[0].text, HasSubstr("waits for 1 of 2 members to attach again: rank 1"));
 }
 
-// What the log has of time-outs at the usual level.
+// Returns the log lines about time-outs, of the default level.
 std::vector<std::string> Timeouts(const Harness& h) {
   std::vector<std::string> lines;
   for (const LogLine& line : h.log()) {

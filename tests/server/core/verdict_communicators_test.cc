@@ -1,4 +1,5 @@
-// Who holds the others up in a communicator: by how many operations each rank has begun and ended.
+// Verdicts from communicators: how many operations each rank has begun and ended shows who holds up
+// whom.
 
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ TEST(CommunicatorVerdictTest, TheRankThatStoppedFirstInACommunicatorIsNamedWithT
             "6,649 of communicator 1 of the world, for 40s");
 }
 
-// The one that skipped it waits in a barrier for the others, who cannot come.
+// The rank that skipped the operation waits in a barrier. The others cannot come to the barrier.
 TEST(CommunicatorVerdictTest, ARankThatSkippedAnOperationIsFoundThoughItIsTheOneThatWaits) {
   JobStatus job = Running(3);
   job.pending.push_back(Pending({2}, {0, 1}));
@@ -63,7 +64,7 @@ TEST(CommunicatorVerdictTest, RanksThatCallDifferentOperationsOfACommunicatorAre
             "AllReduce(9)");
 }
 
-// As in an elastic job in which nobody has joined.
+// As in an elastic job that no process has joined yet.
 TEST(CommunicatorVerdictTest, ProcessesWithoutARankAreCounted) {
   JobStatus job;
   std::vector<RankObservation> seen = {Counts(0, "AllReduce(8)", 5, 4),
@@ -85,7 +86,8 @@ TEST(CommunicatorVerdictTest, WhereAllAreInOneOperationNoRankIsToBlameUnlessItIs
   EXPECT_THAT(verdict.text, StartsWith("rank 1 "));
 }
 
-// A data plane lets the others go as soon as it has what they need of the one that then stops.
+// A data plane lets the other ranks go on as soon as they have all they need from a rank. Then that
+// rank stops.
 TEST(CommunicatorVerdictTest,
      ARankThatIsStoppedInAnOperationWhichTheOthersHaveEndedIsNamedWithBoth) {
   std::vector<RankObservation> seen = {
@@ -175,7 +177,8 @@ TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorIsNamedWithTheCallThatIt
               HasSubstr(", waiting in Barrier('step 812') op 812 of the world for 40s; 2 others"));
 }
 
-// Rank 1 left what it is in long ago, in a process of its own; that is not what rank 3 is in.
+// Rank 1 still appears to be in an operation that it left two hours ago. The verdict must be about
+// the newer operation, in which rank 3 is stopped.
 TEST(CommunicatorVerdictTest, AnOperationThatOthersHaveEndedIsOneThatTheRankIsIn) {
   std::vector<RankObservation> seen;
   for (uint32_t rank = 0; rank < 4; ++rank) {

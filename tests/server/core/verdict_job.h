@@ -11,12 +11,12 @@
 
 namespace muster::core {
 
-// What is told of every member of Running().
+// The end of each sentence about a member of Running().
 inline constexpr char kLast[] = " (last completed Barrier('step 811') op 811 of the world 4m)";
 
 inline std::string NameOfProcess(uint32_t rank) { return absl::StrCat("process ", rank); }
 
-// A job of `size` ranks, two to a node, all of which compute.
+// Returns a job of `size` ranks, two on each node, all of which are computing.
 inline JobStatus Running(uint32_t size) {
   JobStatus job;
   job.state = JobState::kRunning;
@@ -43,7 +43,7 @@ inline PendingCollective Pending(std::vector<uint32_t> arrived, std::vector<uint
   return pending;
 }
 
-// Of four ranks, three wait in a barrier for rank 3.
+// Returns a job of four ranks, three of which wait in a barrier for rank 3.
 inline JobStatus AllButRank3() {
   JobStatus job = Running(4);
   job.pending.push_back(Pending({0, 1, 2}, {3}));

@@ -1,4 +1,4 @@
-// Who holds the others up: for each state of a job, and what its launchers have seen, one sentence.
+// Verdicts: one sentence for each state of a job and what its launchers have reported.
 
 #include "server/core/verdict.h"
 
@@ -20,7 +20,7 @@ struct Case {
   std::string name;
   RankObservation rank3;
   VerdictKind kind;
-  std::string what;  // rank 3 is doing
+  std::string what;  // what rank 3 is doing
 };
 
 std::vector<Case> Conditions() {
@@ -111,7 +111,7 @@ TEST(VerdictTest, WithoutALauncherTheCoordinatorSaysWhatItKnows) {
   EXPECT_THAT(verdict.text, HasSubstr(kLast));
 }
 
-// Rank 3 is missing because it waits in another group's collective, to which rank 1 has not come.
+// Rank 3 is missing because it waits in another group's collective, in which rank 1 is missing.
 TEST(VerdictTest, FollowsAWaitToWhereItBegins) {
   JobStatus job = Running(4);
   job.pending.push_back(Pending({0, 2}, {1, 3}));
@@ -182,7 +182,8 @@ TEST(VerdictTest, WhoHasNotCalledLeaveIsNamed) {
   EXPECT_THAT(verdict.text, HasSubstr("has not called Leave: it computes"));
 }
 
-// A job whose third member was lost: the others can go on when somebody takes its place.
+// Returns a job whose third member was lost. The others can go on when another process takes its
+// place.
 JobStatus Reforming() {
   JobStatus job = Running(3);
   job.state = JobState::kReforming;
@@ -255,7 +256,7 @@ TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
             "members have joined");
 }
 
-// Where no node was given an id, launchers call theirs by the host's name.
+// If no node was given an id, launchers use the host's name.
 TEST(VerdictTest, ANodeThatWasGivenNoIdIsItsHost) {
   JobStatus job = Forming(2, {0});
   job.members[0].member.node_id = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
@@ -279,7 +280,7 @@ TEST(VerdictTest, OfAProgramThatDoesNotUseMusterTheSlowestProcessIsNamed) {
             "100): it is in write() of /dev/pts/3, which is full: whoever reads it does not");
 }
 
-// Its Join is there, and waits as the others do: what they wait for is rank 1.
+// Its Join is parked, and waits for rank 1 as the others do.
 TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
   JobStatus job = Forming(2, {0});
   job.members[0].state = MemberState::kStopped;

@@ -39,7 +39,7 @@ class AsyncLogTest : public ::testing::Test {
     for (int i = 0; i < lines; ++i) log_->logger()->info("line {}.", ++logged_);
   }
 
-  // Without what has filled the pipe, which has no end of its own.
+  // Returns the lines without the bytes that have filled the pipe, which are no line.
   std::vector<std::string> Lines() const {
     const std::string& all = pipe_.read();
     return absl::StrSplit(all.substr(all.find_first_not_of('.')), '\n', absl::SkipEmpty());

@@ -1,5 +1,5 @@
-// Peers that need no session and no membership to do harm: what one of them sends must not take
-// much more of musterd's memory than it has sent.
+// Peers that do harm without a session or a membership. What one of them sends must not take much
+// more of musterd's memory than its own size.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -25,13 +25,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Lt;
 
-constexpr uint64_t kMuch = 200 << 20;  // beside some 20 MB of an idle daemon
+constexpr uint64_t kMuch = 200 << 20;  // an idle daemon takes about 20 MB
 constexpr uint32_t kWholeFrame = 16384;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kContinuation = 9;
 
-// An HTTP/2 connection that is written by hand, over TLS where that is asked for.
+// An HTTP/2 connection that is written by hand, with or without TLS.
 class RawPeer {
  public:
   RawPeer(int port, bool tls) {
@@ -50,7 +50,7 @@ class RawPeer {
     close(fd_);
   }
 
-  // False once the other side has closed the connection.
+  // Returns false once the other side has closed the connection.
   bool Send(const std::string& bytes) {
     size_t sent = 0;
     while (sent < bytes.size()) {
@@ -75,7 +75,7 @@ class RawPeer {
     return Send(std::string(header, sizeof(header)) + payload);
   }
 
-  // Until the other side has nothing more to say and has closed the connection.
+  // Reads until the other side has closed the connection.
   void AwaitClose() {
     char buffer[4096];
     while (recv(fd_, buffer, sizeof(buffer), 0) > 0) {
@@ -99,7 +99,7 @@ class RawPeer {
   }
 
   SSL_CTX* tls_ = nullptr;
-  SSL* ssl_ = nullptr;  // null: in plain
+  SSL* ssl_ = nullptr;  // null: without TLS
   const int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 };
 
@@ -113,7 +113,7 @@ class HostilePeerTest : public ::testing::Test {
     EXPECT_THAT(MemoryOf(daemon_->process().pid()).peak, Lt(kMuch));
   }
 
-  // What a header block goes on with, as often as the daemon takes it.
+  // Sends a header block, and then continues it as often as the daemon accepts.
   void Flood(const std::string& first, const std::string& rest, int frames) {
     RawPeer peer(daemon_->port(), tls());
     bool open = peer.SendFrame(kHeaders, 1, first);
@@ -124,11 +124,11 @@ class HostilePeerTest : public ::testing::Test {
   virtual bool tls() const { return false; }
   virtual std::shared_ptr<grpc::Channel> Dial() { return Connect(daemon_->address()); }
 
-  // A client that compresses for long answers no pings meanwhile.
+  // While a client compresses for a long time, it answers no pings.
   std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--keepalive-timeout=0s"});
 };
 
-// The same at a daemon with TLS.
+// The same tests with a daemon that requires TLS.
 class HostileTlsPeerTest : public HostilePeerTest {
  protected:
   HostileTlsPeerTest() {
@@ -176,9 +176,9 @@ TEST_F(HostilePeerTest, HeadersWithoutEndAreCutOff) {
   EXPECT_TRUE(daemon_->process().WaitForOutput("request headers of more than 16 KiB"));
 }
 
-// Each frame of it made gRPC copy all that had come before.
+// Earlier, gRPC copied all that had come before for each frame of the header.
 TEST_F(HostilePeerTest, AHeaderWithoutEndIsCutOff) {
-  // Name and length of the value: 127 + 0x7fffffff.
+  // The length of the name, the name, and the length of the value: 127 + 0x7fffffff.
   const std::string begin("\0\1a\x7f\xff\xff\xff\xff\x07", 9);
   Flood(begin, std::string(kWholeFrame, 'b'), 1000);
   ExpectServesWithLittleMemory();

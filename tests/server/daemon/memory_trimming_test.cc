@@ -16,7 +16,7 @@ constexpr int64_t kMiB = 1 << 20;
 
 class TrimPolicyTest : public ::testing::Test {
  protected:
-  // A second later, of which the process was at work for so long.
+  // Asks the policy one second later. The process has worked for `busy` of it.
   bool ShouldTrim(int64_t mebibytes, absl::Duration busy = absl::ZeroDuration()) {
     cpu_ += busy;
     return policy_.ShouldTrim(mebibytes * kMiB, cpu_);
@@ -67,7 +67,7 @@ TEST(MemoryTest, ComesBackAfterLargeCollectives) {
         job.All([](TestMember& m) { return m.AllGather(std::string(3 * kMiB, 'x')).status(); });
     EXPECT_THAT(gathered, ::testing::Each(IsOk()));
   }
-  // The next collective takes the place of the last one's result.
+  // The next collective replaces the result of the last one.
   EXPECT_THAT(job.All([](TestMember& m) { return m.Barrier(); }), ::testing::Each(IsOk()));
   const int64_t most = before + 30 * kMiB;
   EXPECT_GT(MemoryOf(pid).peak, most) << "there must be something to come back";
@@ -75,8 +75,8 @@ TEST(MemoryTest, ComesBackAfterLargeCollectives) {
       << MemoryOf(pid).resident / kMiB << " MiB are left, of " << MemoryOf(pid).peak / kMiB;
 }
 
-// What a daemon comes to with so many members that have completed a barrier; less than `most`, if
-// it ever does.
+// Returns the memory of a daemon with this many members that have completed a barrier. Returns
+// early if the memory falls below `most`.
 int64_t AtRestWith(int members, int64_t most = std::numeric_limits<int64_t>::max()) {
   using namespace testing;  // NOLINT(build/namespaces)
   const auto daemon = TestDaemon::Start();

@@ -1,4 +1,4 @@
-// What a real musterd serves over HTTP, and where.
+// The pages that a real musterd serves over HTTP, and their address.
 #include <csignal>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ using ::testing::Not;
 constexpr Exit kBadConfiguration{false, 64};
 constexpr Exit kFailed{false, 1};
 
-// A musterd with metrics on a free port.
+// A musterd that serves metrics on a free port.
 struct Scraped {
   explicit Scraped(const std::string& listen)
       : port_file(absl::StrCat(MakeTempDir(), "/metrics-port")),

@@ -12,7 +12,7 @@ namespace {
 
 using Verdict = PeerGuard::Verdict;
 
-// Of a frame, without its payload.
+// Returns the header of an HTTP/2 frame.
 std::string FrameHeader(uint8_t type, uint32_t size, uint8_t flags, uint32_t stream) {
   const char header[] = {static_cast<char>(size >> 16),   static_cast<char>(size >> 8),
                          static_cast<char>(size),         static_cast<char>(type),
@@ -34,7 +34,7 @@ bool Admits(const std::string& bytes) {
   return guard.Received(bytes) == Verdict::kFine;
 }
 
-// However the bytes come.
+// Checks that the guard's answer does not depend on how the bytes are split.
 bool AdmitsOneByOne(const std::string& bytes) {
   PeerGuard guard(nullptr);
   for (const char& byte : bytes) {
@@ -101,7 +101,7 @@ struct Peer {
   }
 
   bool Opens(uint32_t stream) { return Fine(FrameOf(kHeaders, 0, 0, stream)); }
-  // So many bytes, one frame's own among them.
+  // Sends this many bytes, including the frame's header.
   bool Sends(uint32_t stream, uint32_t bytes) {
     return Fine(FrameOf(kData, bytes - kEmptyFrame, 0, stream));
   }

@@ -1,4 +1,4 @@
-// What Prometheus reads of a real job: a real musterd, real ranks.
+// The metrics of a real job, as Prometheus reads them: a real musterd and real ranks.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,7 @@ using ::testing::DoubleEq;
 using ::testing::Ge;
 using ::testing::Le;
 
-// Series by their names with labels, as they stand in the text.
+// Series by name and labels, as they stand in the text.
 using Series = std::map<std::string, double>;
 
 class Scraper {
@@ -101,7 +101,7 @@ TEST(ScrapeTest, TellsOfARunningJob) {
   EXPECT_TRUE(scraper.Await("muster_job_state{state=\"finished\"}", 1));
 }
 
-// Which the launcher tells, before the grace is over.
+// The launcher reports the loss before the grace is over.
 TEST(ScrapeTest, TellsOfALossByItsCause) {
   const Scraper scraper;
   const auto daemon =

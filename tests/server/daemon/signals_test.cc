@@ -1,4 +1,4 @@
-// What signals do to musterd.
+// How musterd reacts to signals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A terminal that is closed, or a habit of administrators.
+// For example when a terminal is closed, or when an administrator sends SIGHUP out of habit.
 TEST(SignalsTest, ItGoesOnServingAfterSignalsThatDoNotMeanTheEnd) {
   const auto daemon = TestDaemon::Start();
   Process& process = daemon->process();

@@ -1,5 +1,5 @@
-// Peers without credentials: whatever they leave in the hands of a musterd that asks for a token,
-// it takes no more of its memory than one large message of a member's does.
+// Peers without credentials. They must not take more memory of a musterd that requires a token than
+// one large message of a member does.
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,13 +34,13 @@ constexpr size_t kLargest = 8 << 20;  // with --max-payload-bytes=4MiB
 constexpr int kMany = 40;
 constexpr int64_t kMuch = 150 << 20;  // kMany of kLargest are 320 MiB
 
-// A health check with a field that no version of the service has.
+// Returns a health check with a field that no version of the service has.
 std::string LargeMessage() {
   std::string message("\x12\xff\xff\xff\x03", 5);
   return message + std::string((8 << 20) - 1, 'x');
 }
 
-// A call that stays open once its message has been received: nobody needs credentials for it.
+// A call that stays open after its message was received. It needs no credentials.
 class Watch {
  public:
   Watch(const std::shared_ptr<grpc::Channel>& channel, const std::string& message)
@@ -60,7 +60,7 @@ class Watch {
     Next();
   }
 
-  // The daemon has the whole message, and holds it.
+  // Returns whether the daemon has received the whole message, which it then holds.
   bool answered() const { return answered_; }
 
  private:
@@ -77,7 +77,7 @@ class Watch {
   bool answered_ = false;
 };
 
-// With TLS, and without.
+// With TLS (true) and without.
 class UnadmittedPeerTest : public ::testing::TestWithParam<bool> {
  protected:
   UnadmittedPeerTest() {
@@ -95,7 +95,7 @@ class UnadmittedPeerTest : public ::testing::TestWithParam<bool> {
     daemon_ = TestDaemon::Start(flags);
   }
 
-  // A connection of its own.
+  // Returns a channel with its own connection.
   std::shared_ptr<grpc::Channel> Dial() const {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -109,7 +109,7 @@ class UnadmittedPeerTest : public ::testing::TestWithParam<bool> {
     return RawCall(channel, method, message, {{kAuthorization, BearerOf(kToken)}}).status();
   }
 
-  // How many calls hold their messages.
+  // Opens one call on each channel. Returns how many calls hold their messages.
   int HeldAfter(const std::vector<std::shared_ptr<grpc::Channel>>& channels) {
     const std::string message = LargeMessage();
     int held = 0;
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(All, UnadmittedPeerTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Tls" : "Plain"; });
 
 TEST_P(UnadmittedPeerTest, OneConnectionHoldsNoMoreThanOneLargeMessage) {
-  // Those after one that was cut off come on a new connection.
+  // After a connection is cut off, the following calls use a new one.
   EXPECT_THAT(HeldAfter(std::vector(kMany, Dial())), Lt(kMany));
   ExpectLittleMemory();
 }
@@ -145,7 +145,7 @@ TEST_P(UnadmittedPeerTest, ManyConnectionsHoldNoMoreThanOneLargeMessageTogether)
   for (int i = 0; i < kMany; ++i) channels.push_back(Dial());
   EXPECT_EQ(HeldAfter(channels), 1);
   ExpectLittleMemory();
-  EXPECT_THAT(Call(Dial(), kGetStatus), IsOk());  // others are not held up
+  EXPECT_THAT(Call(Dial(), kGetStatus), IsOk());  // others are not delayed
 }
 
 TEST_P(UnadmittedPeerTest, ThereIsRoomAgainWhenAConnectionEnds) {

@@ -46,7 +46,7 @@ std::string AnswerText(const core::Answer& answer) {
                         [](const core::ReleaseAnswer& a) {
                           return absl::StrCat("settled ", absl::StrJoin(a.settled, " "));
                         },
-                        // The core has none: what asks about processes goes beside it.
+                        // The core never gives this answer: inquiries bypass it.
                         [](const core::InquiryAnswer&) { return std::string("an inquiry's"); },
                         [](const core::ExitAnswer& a) {
                           return absl::StrCat(a.without_leave ? "without Leave " : "", a.loss);

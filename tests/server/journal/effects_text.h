@@ -8,8 +8,8 @@
 
 namespace muster::journal {
 
-// All that the effects of a step say, byte for byte: two that differ in anything have two texts. Of
-// payloads only their sizes, since a replay has none.
+// Returns the full content of a step's effects as text: effects that differ have different texts.
+// Only the sizes of payloads are included, since a replay has no payloads.
 std::string EffectsText(const core::Effects& effects, core::Time now, const core::Options& options);
 
 }  // namespace muster::journal

@@ -1,4 +1,4 @@
-// A server's journal: what is in the file, what becomes of it, and what a replay makes of it.
+// A server's journal: its content, its file over time, and its replay.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -48,7 +48,7 @@ uint64_t SizeOf(const std::string& path) {
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// A replay, told as a timeline.
+// The timeline of a replay.
 struct Told {
   ReplayEnd end;
   std::vector<std::string> lines;
@@ -78,7 +78,7 @@ class JournalTest : public ::testing::Test {
     return options;
   }
 
-  // A job of two that has been through a bit of everything.
+  // Runs a job of two that makes one call of nearly every kind.
   void RunJob(service::Server& server) const {
     TestJob job(server.address(), 2);
     EXPECT_THAT(job.All([](TestMember& m) { return m.Barrier("step 1"); }), Each(IsOk()));
@@ -175,7 +175,7 @@ TEST_F(JournalTest, AnEndThatWasWrittenByHalvesIsLeftOut) {
   const Told told = Tell(path_);
   EXPECT_THAT(told.end.status, IsOk());
   EXPECT_THAT(told.end.notes, ElementsAre(HasSubstr("not written whole")));
-  // The next daemon goes on behind what is whole.
+  // The next daemon continues after the last whole block.
   RunJob(*StartServer(Options()));
   const Told again = Tell(path_);
   EXPECT_THAT(again.end.status, IsOk());
@@ -202,14 +202,14 @@ TEST_F(JournalTest, AnotherFileIsNeitherWrittenNorRead) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is not a journal")));
 }
 
-// The keys of sessions go into it.
+// The keys of sessions are in the file.
 TEST_F(JournalTest, AFileThatOthersCanReadBecomesPrivate) {
   const auto mode = [this] {
     struct stat file = {};
     return stat(path_.c_str(), &file) == 0 ? file.st_mode & ACCESSPERMS : 0;
   };
   Append(path_, "");
-  for (const mode_t before : {0666, 0644}) {  // empty, and a journal
+  for (const mode_t before : {0666, 0644}) {  // an empty file, and a journal
     ASSERT_EQ(chmod(path_.c_str(), before), 0);
     RunJob(*StartServer(Options()));
     EXPECT_EQ(mode(), 0600u);
@@ -233,7 +233,7 @@ TEST_F(JournalTest, WhatIsNoFileOfItsOwnIsNotWritten) {
 
   unlink(path_.c_str());
   Append(path_, "");
-  if (chown(path_.c_str(), 1, 1) != 0) return;  // only root can have a file of another user here
+  if (chown(path_.c_str(), 1, 1) != 0) return;  // only root can create a file of another user here
   RunJob(*StartServer(Options()));
   EXPECT_THAT(log_.str(), HasSubstr("belongs to another user"));
   EXPECT_EQ(SizeOf(path_), 0u);
@@ -265,7 +265,7 @@ TEST_F(JournalTest, AFileThatCannotBeWrittenHoldsNobodyUp) {
   EXPECT_THAT(log_.str(), HasSubstr("the job goes on without it: cannot open /nowhere/journal"));
 }
 
-// Beyond the limit writes fail as on a disk that is full.
+// Beyond the limit, writes fail as on a full disk.
 TEST_F(JournalTest, AFullDiskEndsTheRecordingAndNothingElse) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit limit = {};
@@ -282,10 +282,10 @@ TEST_F(JournalTest, AFullDiskEndsTheRecordingAndNothingElse) {
   EXPECT_THAT(log_.str(), HasSubstr("the journal ends here, and the job goes on without it"));
   const Told told = Tell(path_);
   EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_THAT(told.end.notes, IsEmpty());  // what was written by halves was taken back
+  EXPECT_THAT(told.end.notes, IsEmpty());  // the half-written part was taken back
 }
 
-// Rotation: each of the later segments begins where nobody waits for anybody.
+// Rotation: each later segment begins at a step at which no call is parked.
 class RotatedJournalTest : public JournalTest {
  protected:
   void SetUp() override {
@@ -298,14 +298,15 @@ class RotatedJournalTest : public JournalTest {
     const auto done = [this] { return Exists(path_ + ".3"); };
     for (int i = 0; i < 100000 && !done(); ++i) {
       ASSERT_THAT(job.All([&](TestMember& m) { return m.Barrier(label); }), Each(IsOk()));
-      // No faster than the disk: what it does not take in time is left out.
+      // Writes no faster than the disk, since the recorder drops what the disk does not take in
+      // time.
       if (i % 50 != 0) continue;
       ASSERT_TRUE(WaitUntil([&] { return done() || Written() != written; }));
       written = Written();
     }
   }
 
-  // By all segments.
+  // Returns the bytes of all segments.
   uint64_t Written() const {
     uint64_t bytes = 0;
     for (int age = 0; Exists(journal::SegmentPath(path_, age)); ++age) {
@@ -346,7 +347,7 @@ TEST_F(RotatedJournalTest, ADaemonThatIsKilledWhileItBeginsASegmentLeavesTheOthe
   EXPECT_EQ(told.status.members_size(), 2);
 }
 
-// Begins another segment while the first step is replayed, as a daemon may.
+// Begins another segment during the first step of a replay, as a daemon may.
 class Rotator final : public journal::Observer {
  public:
   explicit Rotator(const std::string& path) : files_(path, kSmallest, "1.2.3") {}

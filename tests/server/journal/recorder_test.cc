@@ -1,4 +1,4 @@
-// The recorder in front of a disk that hangs.
+// The recorder with a disk that hangs.
 #include "server/journal/recorder.h"
 
 #include <condition_variable>
@@ -37,12 +37,12 @@ using ::testing::IsEmpty;
 
 constexpr uint64_t kMaxBytes = 256 << 20;
 
-// Hangs, and answers again, as it is told.
+// A disk that hangs and answers again when the test says so.
 class Disk {
  public:
   void Hang() { Set(true); }
   void Answer() { Set(false); }
-  // In a write, which takes as long as the disk hangs.
+  // Writes. Blocks while the disk hangs.
   void Write() {
     std::unique_lock<std::mutex> lock(mutex_);
     changes_.wait(lock, [this] { return !hangs_; });
@@ -60,7 +60,7 @@ class Disk {
   bool hangs_ = false;
 };
 
-// Files on that disk.
+// Segments on that disk.
 class FilesOnDisk final : public Segments {
  public:
   FilesOnDisk(const std::string& path, uint64_t max_bytes, std::shared_ptr<Disk> disk)
@@ -101,15 +101,16 @@ core::Options JobOfOne(std::vector<uint64_t>* draws) {
   return options;
 }
 
-// A job of one member, each of whose barriers is a step, recorded as the daemon does it.
+// A job of one member, recorded as the daemon does it. Each barrier is one step.
 class RecorderTest : public ::testing::Test {
  protected:
   ~RecorderTest() override {
-    // Else its thread would wait for ever.
+    // Otherwise the recorder's thread would wait forever.
     disk_->Answer();
   }
 
-  // A busy machine may need a while for the end, which tests are about.
+  // Starts the recorder. On a busy machine, its last block may need a while, so the default is
+  // long.
   void Start(absl::Duration last_words = absl::Minutes(1), uint64_t max_bytes = kMaxBytes) {
     recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, max_bytes, disk_),
                                            RecorderOptions{path_, max_bytes, last_words},
@@ -118,7 +119,7 @@ class RecorderTest : public ::testing::Test {
     Join();
   }
 
-  // Returns what the log is to say, mostly nothing.
+  // Makes a barrier. Returns the recorder's message for the log, usually "".
   std::string Barrier() {
     v1::BarrierRequest request;
     v1::CollectiveContext& context = *request.mutable_context();
@@ -133,7 +134,7 @@ class RecorderTest : public ::testing::Test {
     return said;
   }
 
-  // Barriers until the recorder says something. Empty: it does not.
+  // Makes barriers until the recorder has a message. Returns "" if it never has one.
   std::string BarriersUntilNews() {
     for (int i = 0; i < 1000000; ++i) {
       EXPECT_FALSE(recorder_->wants_checkpoint());
@@ -238,8 +239,8 @@ TEST_F(RecorderTest, ADiskThatHangsHoldsNobodyUpAndTheJournalGoesOnWhenItAnswers
   Start();
   EXPECT_THAT(BarriersUntilNews(), AllOf(HasSubstr("the disk does not take it in time"),
                                          HasSubstr("once the disk has, it goes on")));
-  // It is said once, and nobody makes checkpoints that there is no room for.
-  constexpr int kLeftOut = 1000;  // after the one that found no room
+  // The recorder says it once, and makes no checkpoints for which there is no room.
+  constexpr int kLeftOut = 1000;  // after the step that found no room
   for (int i = 0; i < kLeftOut; ++i) {
     EXPECT_EQ(Barrier(), "");
     EXPECT_FALSE(recorder_->wants_checkpoint());
@@ -288,7 +289,7 @@ TEST_F(RecorderTest, WhatWasMissingAtTheEndIsCounted) {
   EXPECT_THAT(told.end.notes, IsEmpty());
 }
 
-// Segment after segment would hold a checkpoint and nothing else.
+// Otherwise each segment would contain a checkpoint and nothing else.
 TEST_F(RecorderTest, ABoundThatCheckpointsFillEndsTheJournalAndNamesOneThatWouldDo) {
   Start(absl::Minutes(1), /*max_bytes=*/2048);
   ASSERT_TRUE(muster::testing::WaitUntil([this] {
@@ -307,7 +308,7 @@ TEST_F(RecorderTest, ABoundThatCheckpointsFillEndsTheJournalAndNamesOneThatWould
               AllOf(HasSubstr("the recording ends: " + why), HasSubstr(remedy)));
 }
 
-// A checkpoint comes at each rotation, and values may be gigabytes.
+// Each rotation writes a checkpoint, and values may be gigabytes.
 TEST(ValueFingerprintsTest, AValueThatStaysIsReadOnce) {
   const Fingerprints fingerprints;
   core::Checkpoint checkpoint;
@@ -329,13 +330,13 @@ TEST(ValueFingerprintsTest, AValueThatStaysIsReadOnce) {
   add(value);
   const uint64_t first = fingerprints.Of("a value");
   EXPECT_THAT(marks(&known), ElementsAre(first));
-  // Values never change; one that does shows whether it is read again.
+  // Values never change. This test changes one to see whether it is read again.
   *value = "another";
   add(std::make_shared<std::string>("a second"));
   const uint64_t second = fingerprints.Of("a second");
   EXPECT_THAT(marks(&known), ElementsAre(first, second));
   EXPECT_THAT(marks(&known), ElementsAre(first, second));
-  // What was not there in between is forgotten.
+  // A value that one checkpoint lacked is forgotten.
   checkpoint.leases.clear();
   EXPECT_THAT(marks(&known), IsEmpty());
   add(value);

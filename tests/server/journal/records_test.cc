@@ -1,4 +1,4 @@
-// Records and what they are made of.
+// Records and the encoding of their parts.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

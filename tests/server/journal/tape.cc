@@ -10,7 +10,7 @@
 namespace muster::journal {
 namespace {
 
-// Compares what a replay comes to with what was.
+// An observer that compares a replay with the recorded effects.
 class Comparison final : public Observer {
  public:
   Comparison(const core::Options& options, const std::vector<std::string>& expected)

@@ -11,29 +11,30 @@
 
 namespace muster::journal {
 
-// Records one core as musterd's journal does, in memory, and all that came of it. For tests whose
-// schedules are random: whatever they do to a core must replay.
+// A journal of one core in memory, together with the effects of each step. Tests with random
+// schedules use it to check that all that they do to a core replays.
 class Tape {
  public:
-  // What the core is to be made with: notes what it draws. The object must outlive the core.
+  // Returns the options to create the core with. They record the random numbers that the core
+  // draws. The tape must outlive the core.
   core::Options Options(core::Options options, core::Time now);
 
-  // Keeps what a journal would of a request, before it goes into the core.
+  // Returns the part of a request that a journal keeps. Call it before the core gets the request.
   template <typename Wire>
   static KeptRequest KeepCopy(Wire request) {
     return Keep(&request, "", OneKey());
   }
   void Add(const StepInput& step, core::Time now, const core::Effects& effects);
-  // Feeds it all to a core of its own. Empty if all came to the same, byte for byte; else the first
-  // difference.
+  // Replays the tape in another core. Returns the first difference between the effects, or "" if
+  // there is none.
   std::string Replay() const;
 
-  // As they stand in a Block.
+  // Returns the records in the encoding of a Block.
   const std::string& records() const { return records_; }
   uint64_t steps() const { return texts_.size(); }
 
  private:
-  // For requests of all kinds: one repeats what another has brought.
+  // Returns the key for all requests, so that equal payloads have equal fingerprints.
   static const Fingerprints& OneKey();
 
   Encoder encoder_;

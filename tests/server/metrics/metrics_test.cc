@@ -1,4 +1,4 @@
-// What Prometheus is told of a coordinator.
+// The metrics of a coordinator, as Prometheus gets them.
 #include "server/core/metrics.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The rules of the guard, by a clock that the test steps.
+// The guard's rules, on a clock that the test steps.
 #include "server/service/call_guard.h"
 
 #include "gmock/gmock.h"

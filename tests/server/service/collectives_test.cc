@@ -71,7 +71,7 @@ TEST(CollectivesTest, AllGatherGivesAllPayloadsToAll) {
 TEST(CollectivesTest, APayloadOfSeveralMebibytesPasses) {
   const auto server = StartServer();
   TestJob job(server->address(), 2);
-  const std::string payload(20 << 20, 'x');  // above gRPC's own default limit
+  const std::string payload(20 << 20, 'x');  // above gRPC's default limit
   for (const auto& result : job.All([&](TestMember& m) { return m.AllGather(payload); })) {
     ASSERT_THAT(result, IsOk());
     EXPECT_EQ(result->payloads(1).size(), payload.size());

@@ -1,4 +1,4 @@
-// Who may call, over real gRPC.
+// Which callers the daemon accepts, over real gRPC.
 #include "grpcpp/security/credentials.h"
 
 #include <memory>
@@ -30,7 +30,7 @@ constexpr char kOtherToken[] = "another-token-of-this-job-0815";
 constexpr char kHealth[] = "/grpc.health.v1.Health/Check";
 constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 constexpr char kServing[] = "\x08\x01";
-// No message of any request.
+// No message type can parse this.
 constexpr char kGarbage[] = "\xff\xff\xff";
 const std::string* const kListServices = new std::string("\x3a\x00", 2);
 
@@ -42,7 +42,7 @@ auto Refused(const std::string& text) {
   return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(text));
 }
 
-// Each method of the coordinator's service, as a path.
+// Returns the path of each method of the coordinator's service.
 std::vector<std::string> Methods() {
   const google::protobuf::ServiceDescriptor* const service =
       v1::GetStatusRequest::descriptor()->file()->FindServiceByName("CoordinatorService");
@@ -76,7 +76,7 @@ class CredentialsTest : public ::testing::Test {
   absl::Status Call(const std::string& method, const std::vector<Header>& headers) {
     return RawCall(Connect(server_->address()), method, kGarbage, headers).status();
   }
-  // With a message that is right, of a method that changes nothing.
+  // Calls a method that changes nothing, with a valid message.
   absl::Status CallGetStatus(const std::vector<Header>& headers) {
     return RawCall(Connect(server_->address()), "/muster.v1.CoordinatorService/GetStatus", "",
                    headers)
@@ -144,12 +144,12 @@ TEST_F(CredentialsTest, ReflectionIsGuardedAndHealthIsNot) {
   EXPECT_EQ(*health, kServing);
 }
 
-// What is served beside the three services that the tests above look at has to be looked at too.
+// If this test fails, a new service is served: test its credentials too.
 TEST_F(CredentialsTest, NothingElseIsServed) {
   Serve();
   const auto answer = RawCall(Connect(server_->address()), kReflection, *kListServices, {});
   ASSERT_THAT(answer, IsOk());
-  // ServerReflectionResponse.list_services_response.service[].name
+  // The field is ServerReflectionResponse.list_services_response.service[].name.
   std::string rest = *answer;
   for (const char* known : {"muster.v1.CoordinatorService", "grpc.health.v1.Health",
                             "grpc.reflection.v1alpha.ServerReflection"}) {
@@ -282,7 +282,7 @@ class TlsTest : public CredentialsTest {
 
   void AskForCertificate() { options_.credentials.tls_client_ca = Write("ca", authority_.pem()); }
 
-  // A channel of a caller that trusts `authority` and shows `own`.
+  // Returns a channel of a caller that trusts `authority` and presents the certificate `own`.
   std::shared_ptr<grpc::Channel> Dial(const std::string& authority, const Certificate& own = {}) {
     grpc::ChannelArguments arguments;
     arguments.SetInt("grpc.use_local_subchannel_pool", 1);
@@ -336,7 +336,7 @@ TEST_F(TlsTest, ACertificateDoesNotReplaceTheToken) {
               Refused("showed no certificate"));
 }
 
-// Connections that begin later get the new certificate; gRPC looks every ten seconds.
+// New connections get the new certificate. gRPC reads the files every ten seconds.
 TEST_F(TlsTest, ANewCertificateIsServedWithoutARestart) {
   Serve();
   const Authority next;

@@ -12,7 +12,7 @@ constexpr char kJob[] = "default";
 constexpr uint32_t kProtocolVersion = 1;
 constexpr int kMembersOfNode = 8;
 
-// With the smallest windows, so that what is not read stays at the daemon.
+// Connects with the smallest windows, so that unread bytes stay at the daemon.
 std::shared_ptr<grpc::Channel> ConnectSlowly(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -66,7 +66,7 @@ v1::AttachRequest Crowd::AttachRequest(Member* member) const {
   v1::Claim& claim = *request.mutable_claim();
   *claim.mutable_epoch() = member->place.epoch();
   claim.set_rank(member->place.rank());
-  // One of them names the others, before the daemon asks for it.
+  // One member lists the roster at once, so that the daemon need not ask for it.
   if (member == &members_.front()) *claim.mutable_roster() = member->place.roster();
   v1::GroupClaim* const world = claim.add_groups();
   world->mutable_group();

@@ -19,7 +19,7 @@
 
 namespace muster::testing {
 
-// The end of one operation of a completion queue.
+// A tag of a completion queue that waits for the end of one operation.
 struct Operation {
   absl::Notification done;
   bool ok = false;
@@ -29,8 +29,8 @@ struct Operation {
   }
 };
 
-// A call whose answer is read only when the test says so: until then gRPC's flow control keeps all
-// but its beginning at the daemon.
+// A call whose answer stays unread until Read(). Until then, gRPC's flow control keeps all but the
+// beginning of the answer at the daemon.
 template <typename Response>
 class UnreadCall {
  public:
@@ -43,9 +43,9 @@ class UnreadCall {
              const Request& request, grpc::CompletionQueue* queue)
       : rpc_((stub->*prepare)(&context_, request, queue)) {
     rpc_->StartCall();
-    rpc_->ReadInitialMetadata(&answered_);  // sends the request, too
+    rpc_->ReadInitialMetadata(&answered_);  // also sends the request
   }
-  // Gives the call up, if it has not been read.
+  // Cancels the call if its answer was not read.
   ~UnreadCall() {
     if (read_) return;
     context_.TryCancel();
@@ -55,7 +55,7 @@ class UnreadCall {
   // Blocks until the daemon has handed the answer to gRPC.
   void AwaitAnswer() { answered_.Wait(); }
 
-  // Blocks until the call is answered, and takes the answer.
+  // Blocks until the call is answered, and returns the answer.
   absl::StatusOr<Response> Read() {
     AwaitAnswer();
     read_ = true;
@@ -75,25 +75,26 @@ class UnreadCall {
   bool read_ = false;
 };
 
-// Many members of one job on the wire, on one connection and with one thread: what they cost the
-// daemon is to be seen beside little else. Blocking calls end when all members have been answered.
+// Many members of one job that share one connection and one thread. So the members cost little, and
+// what they cost the daemon can be measured. Blocking functions return when all members have been
+// answered.
 class Crowd {
  public:
   Crowd(const std::string& address, int size);
   ~Crowd();
 
-  // Opens everybody's stream, with a claim of all they know once they have joined.
+  // Opens the stream of each member, with a full claim if the members have joined.
   absl::Status Attach();
   absl::Status Join();
   // Ends the streams from this side.
   void Disconnect();
 
-  // The next collective of a member; counts as completed at once. A `retry` is one more send of the
-  // last one.
+  // Sends the next collective of a member, and counts it as completed at once. RetryAllGather()
+  // sends the last one again.
   using AllGatherCall = std::unique_ptr<UnreadCall<v1::AllGatherResponse>>;
   AllGatherCall AllGather(int rank, const std::string& payload);
   AllGatherCall RetryAllGather(int rank, const std::string& payload);
-  // Of everybody. All are answered at return, and none is read.
+  // Sends the next collective of every member. Returns when all are answered; none is read.
   std::vector<AllGatherCall> AllGatherOfAll(const std::string& payload);
 
   int size() const { return static_cast<int>(members_.size()); }

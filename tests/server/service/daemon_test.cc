@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 constexpr Exit kOk{false, 0};
 constexpr Exit kFailed{false, 1};
 
-// A process that is the only member of its job, joined and silent.
+// Starts a process that joins a job as its only member and then stays silent.
 std::unique_ptr<Process> StartMember(TestDaemon& daemon) {
   auto member = Process::Start({Runfile("tests/server/service/member_process"), daemon.address()});
   EXPECT_TRUE(member->WaitForOutput("joined"));
@@ -95,7 +95,7 @@ TEST(DaemonTest, TwoDaemonsServeTwoJobs) {
   EXPECT_THAT(lost_its_way.Attach(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'two'")));
 }
 
-// Slurm's job and how often it was requeued tell runs apart.
+// Slurm's job id and restart count distinguish runs.
 TEST(DaemonTest, AProcessOfAnEarlierRunIsRefused) {
   const auto daemon = TestDaemon::Start({}, {{"SLURM_JOB_ID", "77"}, {"SLURM_RESTART_COUNT", "1"}});
   TestMember::Options options;
@@ -125,7 +125,7 @@ std::vector<pid_t> ChildrenOf(pid_t parent) {
   return children;
 }
 
-// Its child ends when the port is known; a zombie would stay its child.
+// musterd's child ends once the port is known. If it were not reaped, it would stay a zombie.
 TEST(DaemonTest, AsAContainersFirstProcessItReapsAndEndsAtSigterm) {
   if (system("unshare --pid --fork true 2>/dev/null") != 0) {
     GTEST_SKIP() << "this machine allows no PID namespace";
@@ -172,7 +172,7 @@ TEST(DaemonTest, TheDrainTimeMayBeZero) {
   EXPECT_EQ(daemon->process().Wait(), kOk);
 }
 
-// Who lives has the keepalive time-out, too: time enough for any answer.
+// A live member has the keepalive time-out too, which is long enough for any answer.
 TEST(DaemonTest, AStoppedMemberIsNoticedByKeepalive) {
   const auto daemon = TestDaemon::Start(
       {"--keepalive-time=500ms", "--keepalive-timeout=5s", "--member-grace=100ms"});

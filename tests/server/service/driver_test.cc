@@ -34,12 +34,12 @@ core::AttachRequest SomeAttach() {
   return request;
 }
 
-// gRPC would catch it, and the daemon would go on with half of a step done.
+// Otherwise gRPC would catch the exception, and the daemon would continue after half a step.
 TEST(DriverDeathTest, AnExceptionInAStepEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [](std::function<uint64_t()> draw) {
     core::Options options = SomeOptions();
-    options.random = std::move(draw);  // of the session's key, in the step
+    options.random = std::move(draw);  // called for the session's key, in the step
     Driver driver(std::move(options), spdlog::default_logger(), nullptr);
     const journal::KeptRequest kept;
     try {

@@ -72,7 +72,7 @@ TEST(FailuresTest, ManyCancelsRacingWithAnswersLeaveTheGroupInStep) {
     v1::BarrierResponse response;
     job[0].stub()->Barrier(&context, request, &response);
     cancel.join();
-    // Whether the first send took effect or not, the same content again gets the one answer.
+    // Whether or not the first send took effect, the same content gets the same answer.
     EXPECT_THAT(job[0].Barrier(), IsOk());
     other.join();
   }

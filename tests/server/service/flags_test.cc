@@ -20,7 +20,7 @@ constexpr Exit kOk{false, 0};
 constexpr Exit kBadUsage{false, 64};
 constexpr Exit kBadConfiguration{false, 64};
 
-// Runs musterd until it ends by itself; returns what it printed.
+// Runs musterd until it ends on its own. Returns its output.
 std::string RunMusterd(std::vector<std::string> flags, const Exit& expected,
                        const std::map<std::string, std::string>& env = {}) {
   flags.insert(flags.begin(), MusterdPath());

@@ -1,5 +1,5 @@
-// A member of the job, or whoever has its secret and its session, has no say in what is another
-// member's.
+// A hostile member, or a process that has a member's secret and session, cannot affect what belongs
+// to other members.
 
 #include <future>
 #include <string>
@@ -15,14 +15,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Rank 2 is the hostile one.
+// Rank 2 is the hostile member.
 class HostileMemberTest : public ::testing::Test {
  protected:
   std::future<absl::StatusOr<v1::AllGatherResponse>> Gather(int rank) {
     return std::async(std::launch::async,
                       [this, rank] { return job_[rank].AllGather(absl::StrCat("of ", rank)); });
   }
-  // All meet, and get what they have sent.
+  // Expects that all members complete a collective, and get what they have sent.
   void ExpectUnharmed() {
     std::vector<std::future<absl::StatusOr<v1::AllGatherResponse>>> calls;
     for (int rank = 0; rank < 3; ++rank) calls.push_back(Gather(rank));
@@ -40,7 +40,8 @@ class HostileMemberTest : public ::testing::Test {
     return hostile_.Attach(request);
   }
 
-  // A member that attaches again is not lost in between, however slow the machine is.
+  // With a long grace, a member that attaches again is not lost in between, however slow the
+  // machine is.
   static service::ServerOptions WithLongGrace() {
     service::ServerOptions options = TestOptions();
     options.core.member_grace = absl::Hours(1);
@@ -57,7 +58,7 @@ TEST_F(HostileMemberTest, CannotCallInAnothersPlace) {
   AwaitStatus(hostile_.stub(), [](const v1::GetStatusResponse& status) {
     return status.pending_collectives_size() == 1;
   });
-  v1::NodeCollectiveRequest node;  // as if both had arrived with it
+  v1::NodeCollectiveRequest node;  // as if both had arrived together
   *node.mutable_context() = hostile_.CollectiveContext();
   node.set_kind(v1::COLLECTIVE_KIND_ALL_GATHER);
   for (int rank = 1; rank < 3; ++rank) {
@@ -70,7 +71,7 @@ TEST_F(HostileMemberTest, CannotCallInAnothersPlace) {
   const auto answer = hostile_.Call(&Stub::NodeCollective, node);
   ASSERT_THAT(answer, IsOk());
   EXPECT_TRUE(answer->resend());
-  v1::AllGatherRequest alone;  // as the other one, of whose session it knows but the key
+  v1::AllGatherRequest alone;  // as the other member, whose session it knows except for the key
   *alone.mutable_context() = hostile_.CollectiveContext();
   *alone.mutable_context()->mutable_call()->mutable_session() = node.parts(0).session();
   alone.set_payload("forged");
@@ -96,7 +97,7 @@ TEST_F(HostileMemberTest, CannotReadWhatWasNotSentToIt) {
   const auto read = gathers[2].get();
   ASSERT_THAT(read, IsOk());
   EXPECT_THAT(read->payloads(), IsEmpty());
-  v1::AllGatherRequest others;  // in a group of which it is not
+  v1::AllGatherRequest others;  // in a group that it does not belong to
   *others.mutable_context() = hostile_.CollectiveContext();
   others.mutable_context()->set_sequence(0);
   others.mutable_context()->mutable_group()->set_name("of others");
@@ -140,7 +141,7 @@ TEST_F(HostileMemberTest, CannotReportAnothersEnd) {
        {job_[1].identity().incarnation(), hostile_.identity().incarnation()}) {
     exit.set_secret(guess);
     stop.set_secret(guess);
-    EXPECT_THAT(hostile_.Call(&Stub::ReportExit, exit), IsOk());  // of a process nobody knows
+    EXPECT_THAT(hostile_.Call(&Stub::ReportExit, exit), IsOk());  // of an unknown process
     EXPECT_THAT(hostile_.Call(&Stub::ReportProcessState, stop), IsOk());
   }
   const auto status = GetStatus(hostile_.stub());

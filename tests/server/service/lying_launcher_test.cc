@@ -1,4 +1,4 @@
-// Somebody who says that he is a launcher of this job, and is none.
+// A caller that pretends to be a launcher of this job.
 
 #include <future>
 #include <string>
@@ -31,7 +31,8 @@ class LyingLauncherTest : public ::testing::Test {
     EXPECT_THAT(begun, IsOk());
     return begun->number();
   }
-  // The launcher of both ranks tells that rank 1 is stopped, and that more is to come.
+  // Returns a true report: the launcher of both ranks says that rank 1 is stopped, and that more
+  // follows.
   v1::ReportInquiryRequest TrueReport(uint64_t number) {
     v1::ReportInquiryRequest report;
     report.set_number(number);
@@ -99,7 +100,7 @@ TEST_F(LyingLauncherTest, CannotKeepAReportOut) {
   v1::BundleFile* const file = full.add_files();
   file->set_name("host.txt");
   file->set_content(std::string(4'000'000, 'x'));
-  for (int launcher = 0; launcher < 17; ++launcher) {  // as many as there would be room for
+  for (int launcher = 0; launcher < 17; ++launcher) {  // as many as there is room for
     *full.mutable_launcher() = Launcher(NewProcessSecret(), "node-a");
     EXPECT_THAT(liar_.Call(&Stub::ReportInquiry, full),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no member of the job")));
@@ -108,7 +109,7 @@ TEST_F(LyingLauncherTest, CannotKeepAReportOut) {
   EXPECT_THAT(Latest().reports(), SizeIs(1));
 }
 
-// Two of three have come, and the third process was started.
+// Two of three members have joined, and the third process has been started.
 TEST(FormingJobTest, NobodyGivesUpAPlaceThatIsNotHis) {
   const auto server = StartServer();
   std::vector<std::unique_ptr<TestMember>> members;

@@ -1,4 +1,4 @@
-// Requests with one field spoilt: each is refused with INVALID_ARGUMENT that names the field, and
+// Requests with one invalid field. Each is refused with INVALID_ARGUMENT that names the field, and
 // leaves nothing behind.
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// One job of one member serves all tests: nothing they send may change its state.
+// One job of one member that all tests share. No test may change its state.
 class MalformedTest : public ::testing::Test {
  protected:
   template <typename Request, typename Response>

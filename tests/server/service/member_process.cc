@@ -1,4 +1,4 @@
-// Joins the job of a daemon as its only member, says "joined", and stays until it is killed.
+// Joins a daemon's job as its only member, prints "joined", and stays until it is killed.
 #include <unistd.h>
 
 #include <iostream>

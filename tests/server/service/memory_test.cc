@@ -1,5 +1,5 @@
-// What a real musterd keeps in memory. The bounds are generous; what they rule out is a copy for
-// each rank, or for as long as a call lives. What is free goes back a moment later.
+// The memory that a real musterd keeps. The bounds are generous. They rule out a copy for each
+// rank, and one for as long as a call lives. Freed memory returns to the system a moment later.
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +23,7 @@ void AttachAndJoin(Crowd& crowd) {
   ASSERT_THAT(crowd.Join(), IsOk());
 }
 
-// Until this many ranks have arrived at the world's collective.
+// Waits until this many ranks have arrived at the world's collective.
 void AwaitArrivals(Crowd& crowd, int ranks) {
   AwaitStatus(crowd.stub(), [&](const v1::GetStatusResponse& status) {
     return status.pending_collectives_size() == 1 &&
@@ -44,7 +44,7 @@ TEST(MemoryTest, ClaimsAreNotKeptAsLongAsTheirStreams) {
   AwaitStatus(crowd.stub(), [](const v1::GetStatusResponse& status) {
     return status.state() == v1::JOB_STATE_RUNNING;
   });
-  // 500 rosters of 500 entries are 90 MB as parsed requests.
+  // 500 rosters of 500 entries take 90 MB as parsed requests.
   EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 50 * kMiB; }));
 }
 
@@ -58,7 +58,7 @@ TEST(MemoryTest, AParkedPayloadIsHeldOnce) {
   std::vector<Crowd::AllGatherCall> calls;
   for (int rank = 1; rank < kMembers; ++rank) calls.push_back(crowd.AllGather(rank, payload));
   AwaitArrivals(crowd, kMembers - 1);
-  // Twice: 160 MiB.
+  // Two copies would take 160 MiB.
   EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 64 * kMiB * 7 / 4; }));
 }
 
@@ -70,7 +70,7 @@ TEST(MemoryTest, RanksShareTheMemoryOfTheirAnswer) {
   const int64_t before = Resident(*daemon);
   const std::string payload(8 * kMiB, 'x');
   std::vector<Crowd::AllGatherCall> calls = crowd.AllGatherOfAll(payload);
-  // A copy for each of the 15 would be 1.8 GB.
+  // A copy for each of the 15 ranks would take 1.8 GB.
   EXPECT_LT(Peak(*daemon) - before, 2 * kMembers * 8 * kMiB);
   const absl::StatusOr<v1::AllGatherResponse> answer = calls[0]->Read();
   ASSERT_THAT(answer, IsOk());
@@ -104,7 +104,7 @@ TEST(MemoryTest, WhatAMemberDoesNotReadIsBounded) {
     calls.push_back(crowd.AllGather(0, payload));
     calls.back()->AwaitAnswer();
   }
-  EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 320 * kMiB; }));  // of 640
+  EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 320 * kMiB; }));  // of 640 MiB
   EXPECT_THAT(calls.front()->Read(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
   EXPECT_THAT(calls.back()->Read(), IsOk());
 }

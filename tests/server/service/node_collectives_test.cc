@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 class NodeCollectivesTest : public ::testing::Test {
  protected:
-  // What the ranks below `count` send together; the first of them sends.
+  // Returns one call for the ranks below `count`. Rank 0 is the sender.
   v1::NodeCollectiveRequest Together(int count, v1::CollectiveKind kind,
                                      const std::string& payload = "") {
     v1::NodeCollectiveRequest request;
@@ -44,7 +44,7 @@ class NodeCollectivesTest : public ::testing::Test {
              status.pending_collectives(0).arrived_ranks_size() == count;
     });
   }
-  // That number has been completed, by whatever call.
+  // Counts the current number as completed, by whichever call.
   void Next(int ranks) {
     for (int rank = 0; rank < ranks; ++rank) job_[rank].set_completed(job_[rank].completed() + 1);
   }
@@ -78,7 +78,7 @@ TEST_F(NodeCollectivesTest, BringARanksOfOneCallAndMeetWithOthers) {
   EXPECT_THAT(status->node_collective_nodes(), ElementsAre("node-a"));
 }
 
-// Of payloads that are large, answers refer to one and the same memory.
+// Answers with large payloads refer to the same memory.
 TEST_F(NodeCollectivesTest, AnswerWithTheBytesThatSingleCallsGet) {
   for (const size_t size : {size_t{10}, size_t{1} << 20}) {
     const std::string payload(size, 'x');

@@ -24,7 +24,7 @@ std::string ToString(const grpc::ByteBuffer& buffer) {
   return text;
 }
 
-// Waits for the one operation under way.
+// Waits for the only pending operation.
 bool Next(grpc::CompletionQueue& queue) {
   void* tag = nullptr;
   bool ok = false;

@@ -10,14 +10,14 @@
 
 namespace muster::testing {
 
-// Of a call: its metadata.
+// One metadata entry of a call.
 struct Header {
   std::string name;
   std::string value;
 };
 
-// Calls a method ("/grpc.health.v1.Health/Check") for which there is no generated stub: sends one
-// encoded message and returns the first that comes back.
+// Calls a method ("/grpc.health.v1.Health/Check") without a generated stub. Sends one encoded
+// message and returns the first message that comes back.
 absl::StatusOr<std::string> RawCall(const std::string& address, const std::string& method,
                                     const std::string& message);
 absl::StatusOr<std::string> RawCall(const std::shared_ptr<grpc::Channel>& channel,

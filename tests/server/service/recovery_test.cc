@@ -1,4 +1,4 @@
-// Restarts, re-forming, stops and stopped processes over the wire.
+// Restarts, new epochs, stops and stopped processes, over the wire.
 
 #include <future>
 #include <string>
@@ -19,7 +19,7 @@ std::vector<std::string> Payloads(const absl::StatusOr<v1::AllGatherResponse>& r
   return {response->payloads().begin(), response->payloads().end()};
 }
 
-// A server in the place of one that has gone without a word to its members.
+// Returns a server that replaces another one, which ends without a word to its members.
 std::unique_ptr<service::Server> Successor(std::unique_ptr<service::Server> server) {
   service::ServerOptions options = TestOptions();
   options.listen_address = server->address();
@@ -61,7 +61,7 @@ TEST(RecoveryTest, AResultThatWasLostIsMadeFromContributions) {
   TestJob job(server->address(), 2);
   EXPECT_THAT(job.All([](TestMember& m) { return m.AllGather(std::to_string(m.rank())); }),
               Each(IsOk()));
-  job[1].set_completed(0);  // its answer did not come
+  job[1].set_completed(0);  // its answer was lost
   server = Successor(std::move(server));
   EXPECT_THAT(job.All([](TestMember& m) { return m.AttachAgain(); }), Each(IsOk()));
   auto late = std::async(std::launch::async, [&job] { return job[1].AllGather("1"); });
@@ -107,7 +107,7 @@ TEST(ElasticTest, SurvivorsAndANewcomerFormTheNextEpoch) {
   service::ServerOptions options = TestOptions();
   options.core.min_world_size = 2;
   options.core.max_world_size = 3;
-  options.core.settle = absl::Minutes(1);  // for the newcomer, with whom every place is filled
+  options.core.settle = absl::Minutes(1);  // long enough for the newcomer, who fills the last place
   const auto server = StartServer(std::move(options));
   TestJob job(server->address(), 3);
   job[1].Disconnect();

@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 
 constexpr char kServing[] = "\x08\x01";  // HealthCheckResponse{status: SERVING}
 
-// HealthCheckRequest{service: name}
+// Returns HealthCheckRequest{service: name}.
 std::string HealthRequest(const std::string& name) {
   return absl::StrCat("\x0a", std::string(1, static_cast<char>(name.size())), name);
 }
@@ -63,7 +63,7 @@ TEST(ServerTest, RefusesAddressesThatOthersCanReachUnlessInsecure) {
 }
 
 TEST(ServerTest, ExplainsAddressesItCannotListenOn) {
-  service::ServerOptions options = ListenOn("203.0.113.1:0");  // of no machine
+  service::ServerOptions options = ListenOn("203.0.113.1:0");  // an address of no machine
   options.insecure = true;
   EXPECT_THAT(service::Server::Start(options),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no interface")));

@@ -1,5 +1,5 @@
-// A stranger who reaches the daemon, and knows the job, its ranks and all that the daemon tells
-// anybody, gets nowhere.
+// A stranger that reaches the daemon gets nowhere, although it knows the job, its ranks and all
+// that the daemon tells any caller.
 
 #include <functional>
 #include <future>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// What is answered to whoever is nobody here.
+// The errors for callers that the daemon does not know.
 const auto kTurnedAway =
     AnyOf(absl::StatusCode::kAborted, absl::StatusCode::kUnavailable,
           absl::StatusCode::kFailedPrecondition, absl::StatusCode::kPermissionDenied);
@@ -32,8 +32,8 @@ class StrangerTest : public ::testing::Test {
     status_ = *status;
   }
 
-  // A call of a member as the stranger would write it: by the daemon's instance, which any Attach
-  // tells, and the session's counter, which is a small number.
+  // Returns the call context that a stranger can guess: the daemon's instance, which any Attach
+  // call returns, and the session's counter, which is a small number.
   v1::CallContext Guess(uint64_t counter) {
     v1::CallContext call = stranger_.CallContext();
     call.mutable_session()->set_counter(counter);
@@ -52,7 +52,7 @@ class StrangerTest : public ::testing::Test {
     *context.mutable_epoch() = status_.epoch();
     return context;
   }
-  // Tries every session that there may be.
+  // Tries all sessions that may exist.
   void ExpectTurnedAway(const std::function<absl::Status(uint64_t counter)>& call) {
     for (uint64_t counter = 0; counter < 8; ++counter) {
       EXPECT_THAT(call(counter), StatusIs(kTurnedAway, ::testing::_)) << "session " << counter;
@@ -68,7 +68,8 @@ class StrangerTest : public ::testing::Test {
     });
   }
 
-  // The job goes on as if nothing had been: all meet, and get what they have sent.
+  // Expects that the job is unharmed: all members complete a collective and get what they have
+  // sent.
   void ExpectUnharmed() {
     std::vector<std::future<absl::StatusOr<v1::AllGatherResponse>>> calls;
     for (int rank = 0; rank < 3; ++rank) {
@@ -85,7 +86,7 @@ class StrangerTest : public ::testing::Test {
     const auto status = GetStatus(stranger_.stub());
     ASSERT_THAT(status, IsOk());
     EXPECT_EQ(status->state(), v1::JOB_STATE_RUNNING);
-    // The stranger itself may be known to be lost, of whom nobody knows a rank.
+    // The stranger itself may be listed as lost, without a rank.
     for (const v1::Failure& failure : status->recent_failures()) EXPECT_FALSE(failure.has_rank());
     EXPECT_FALSE(status->stop_requested());
     for (int rank = 0; rank < 3; ++rank) {
@@ -166,7 +167,7 @@ TEST_F(StrangerTest, CannotReportAnExit) {
     report.set_job_id("default");
     report.set_secret(member.member().incarnation());
     report.set_signal(9);
-    EXPECT_THAT(stranger_.Call(&Stub::ReportExit, report), IsOk());  // of a process nobody knows
+    EXPECT_THAT(stranger_.Call(&Stub::ReportExit, report), IsOk());  // of an unknown process
   }
   ExpectUnharmed();
 }
@@ -180,8 +181,8 @@ TEST_F(StrangerTest, CannotReportAStop) {
   ExpectUnharmed();
 }
 
-// It may ask why the job stands still, as it may ask for the status. What it says of others is
-// nobody's word: it knows none of their secrets.
+// A stranger may ask for an inquiry, as it may ask for the status. Its reports about ranks are not
+// accepted, since it knows no secret of theirs.
 TEST_F(StrangerTest, CannotSayWhatARankIsDoing) {
   auto parked = std::async(std::launch::async, [this] { return job_[0].AllGather("of 0"); });
   AwaitStatus(stranger_.stub(), [](const v1::GetStatusResponse& status) {
@@ -210,8 +211,8 @@ TEST_F(StrangerTest, CannotSayWhatARankIsDoing) {
   ExpectUnharmed();
 }
 
-// Rank 1 is about to come to the collective: whoever could call in its place would give the others
-// what it likes, or leave rank 1 out of step for good.
+// Rank 1 is about to make its call. A caller that could take its place could give the others false
+// data, or leave rank 1 out of step for good.
 TEST_F(StrangerTest, CannotCallInARanksPlace) {
   auto first = std::async(std::launch::async, [this] { return job_[0].AllGather("of 0"); });
   AwaitStatus(stranger_.stub(), [](const v1::GetStatusResponse& status) {
@@ -223,12 +224,12 @@ TEST_F(StrangerTest, CannotCallInARanksPlace) {
     forged.set_payload("forged");
     return stranger_.Call(&Stub::AllGather, forged).status();
   });
-  ExpectTurnedAway([&](uint64_t counter) {  // at an attempt that the true one never reaches
+  ExpectTurnedAway([&](uint64_t counter) {  // at an attempt that rank 1 never reaches
     v1::BarrierRequest other;
     *other.mutable_context() = GuessCollective(counter);
     return stranger_.Call(&Stub::Barrier, other).status();
   });
-  ExpectTurnedAway([&](uint64_t counter) {  // together with itself
+  ExpectTurnedAway([&](uint64_t counter) {  // together with the stranger's own arrival
     v1::NodeCollectiveRequest node;
     *node.mutable_context() = GuessCollective(counter);
     node.set_kind(v1::COLLECTIVE_KIND_BARRIER);

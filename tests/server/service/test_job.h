@@ -19,7 +19,7 @@ const absl::Status& ToStatus(const absl::StatusOr<T>& result) {
   return result.status();
 }
 
-// Of an absl::Status or StatusOr.
+// Matches an absl::Status or StatusOr.
 MATCHER_P2(StatusIs, code, message, "") {
   const absl::Status status = ToStatus(arg);
   return ::testing::ExplainMatchResult(code, status.code(), result_listener) &&
@@ -30,13 +30,13 @@ MATCHER(IsOk, "") {
   return ToStatus(arg).ok();
 }
 
-// Options of a server for tests: any free port, a grace that does not hold tests up.
+// Returns server options for tests: any free port, and a short grace.
 service::ServerOptions TestOptions();
 
-// Starts a server or fails the test.
+// Starts a server, or fails the test.
 std::unique_ptr<service::Server> StartServer(service::ServerOptions options = TestOptions());
 
-// Members that are attached and have joined, in rank order.
+// The members of a job, in rank order. All have attached and joined.
 class TestJob {
  public:
   TestJob(const std::string& address, int world_size,
@@ -45,7 +45,8 @@ class TestJob {
   TestMember& operator[](int rank) { return *members_[rank]; }
   int size() const { return static_cast<int>(members_.size()); }
 
-  // Calls f(member) of every member at once, each on a thread of its own; results in rank order.
+  // Calls f(member) for all members at once, each on its own thread. Returns the results in rank
+  // order.
   template <typename F>
   auto All(F f) {
     std::vector<std::future<decltype(f(*members_[0]))>> calls;

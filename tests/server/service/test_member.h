@@ -19,20 +19,21 @@ namespace muster::testing {
 
 using Stub = v1::CoordinatorService::Stub;
 
-// The reverse of the service's conversion.
+// Reverses the service's conversion.
 absl::Status FromGrpc(const grpc::Status& status);
 
-// A channel of its own, not shared with others of this process.
+// Returns a channel that shares no connection with others of this process.
 std::shared_ptr<grpc::Channel> Connect(const std::string& address);
 
-// A daemon's status, for waiting until the state that a test needs is reached.
+// Returns a daemon's status. Tests wait with it for the state that they need.
 absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& job = "",
                                                 bool with_timeline = false);
-// Polls until `reached` holds; a test failure shows the last status at the time-out.
+// Polls the status until `reached` returns true. At the time-out, fails the test and shows the last
+// status.
 void AwaitStatus(Stub* stub, const std::function<bool(const v1::GetStatusResponse&)>& reached);
 
-// One member of a job as the wire sees it: blocking calls over a generated stub, and nothing of the
-// SDK. Each call gets a gRPC deadline, so that a wrong daemon fails a test and does not hang it.
+// One member of a job on the wire: blocking calls over a generated stub, without the SDK. Each call
+// has a gRPC deadline, so that a broken daemon fails a test instead of blocking it.
 class TestMember {
  public:
   struct Options {
@@ -52,13 +53,13 @@ class TestMember {
   // Opens the stream and reads the first event.
   absl::Status Attach() { return Attach(AttachRequest()); }
   absl::Status Attach(const v1::AttachRequest& request);
-  // Attaches with what the member knows, once a daemon can be reached again.
+  // Attaches with a claim, as soon as a daemon can be reached again.
   absl::Status AttachAgain();
-  // What the member knows: its epoch, and how many collectives of the world it has completed.
+  // Returns the member's claim: its epoch, and how many collectives of the world it has completed.
   v1::Claim Claim() const;
-  // Blocks for the stream's next event; the stream's status if it ends instead.
+  // Blocks for the next event of the stream. Returns the stream's status if it ends instead.
   absl::StatusOr<v1::AttachResponse> NextEvent();
-  // Ends the stream from this side, as a process does that dies.
+  // Ends the stream from this side, as a dying process does.
   void Disconnect();
 
   absl::StatusOr<v1::JoinResponse> Join(uint32_t world_size);
@@ -74,7 +75,8 @@ class TestMember {
   absl::Status AbandonLease(const std::string& name, uint64_t request_id);
   absl::Status Leave();
 
-  // Requests of this member that are whole, for tests that send them spoilt or by themselves.
+  // Return valid parts of requests of this member, for tests that change a field or send them
+  // alone.
   v1::CallContext CallContext();
   v1::CollectiveContext CollectiveContext();
 
@@ -95,7 +97,7 @@ class TestMember {
   const std::string& secret() const { return secret_; }
   const v1::Attached& attached() const { return attached_; }
   uint64_t completed() const { return sequence_; }
-  // Sends its next collective as if it had completed so many.
+  // Makes the member send its next collective as if it had completed this many.
   void set_completed(uint64_t sequence) { sequence_ = sequence; }
   uint32_t rank() const { return joined_.rank(); }
   const v1::EpochId& epoch() const { return joined_.epoch(); }
@@ -103,7 +105,7 @@ class TestMember {
 
  private:
   void SetDeadline(grpc::ClientContext* context) const;
-  // A collective that completed takes its sequence number.
+  // Counts the sequence number if the collective has completed.
   template <typename Response>
   absl::StatusOr<Response> Completed(absl::StatusOr<Response> result);
 

@@ -20,7 +20,7 @@ CallName Op(uint64_t sequence) { return {CallName::Kind::kCollective, sequence, 
 
 class UnreadAnswersTest : public ::testing::Test {
  protected:
-  // Notes that it was let go.
+  // An RPC that notes that its answer was dropped.
   class FakeRpc : public UnreadAnswers::Rpc {
    public:
     FakeRpc(UnreadAnswersTest* test, core::WaiterId id) : test_(test), id_(id) {}
@@ -62,7 +62,7 @@ TEST_F(UnreadAnswersTest, ALaterSendDropsTheAnswerToAnEarlierOneOfTheSameCall) {
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
 }
 
-// It is counted before the core looks whose it is.
+// Counted before the core checks which session it belongs to.
 TEST_F(UnreadAnswersTest, ASendOfSomebodyWhoDoesNotKnowTheSessionsKeyDropsNothing) {
   core::SessionId guessed = Attach(1, 10);
   Answer(11, {guessed, Op(0), 1}, 10);
@@ -161,7 +161,7 @@ TEST_F(UnreadAnswersTest, AMemberThatHasGoneIsForgotten) {
   Answer(11, {session, Op(0), 1}, 10);
   unread_.StreamDone(kProcess, 10);
   unread_.Done(11, {session, Op(0), 1});
-  Answer(12, {session, Op(1), 2}, 10);  // of a session that is not known any more
+  Answer(12, {session, Op(1), 2}, 10);  // of a session that is no longer known
   unread_.Arrived({session, Op(1), 3});
   EXPECT_THAT(let_go_, IsEmpty());
 }

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr size_t kLong = 64 << 20;  // more than any socket's buffers take
+constexpr size_t kLong = 64 << 20;  // more than the buffers of any socket
 
 HttpOptions Options(std::map<std::string, Page> pages = {}) {
   HttpOptions options;
@@ -120,7 +120,8 @@ TEST(HttpServerTest, ARequestWithABodyHearsWhyItIsRefused) {
   EXPECT_EQ(answer.status, 405);
 }
 
-// A page from elsewhere may have a browser here ask under its own name, which leads to 127.0.0.1.
+// A page from elsewhere may make a browser on this machine send requests under its own name, which
+// resolves to 127.0.0.1.
 TEST(HttpServerTest, OnLoopbackOnlyThisMachinesNamesAreServed) {
   const auto server = Start();
   const int port = server->address().port;
@@ -155,7 +156,7 @@ TEST(HttpServerTest, ServesIpv6) {
   EXPECT_EQ(ParseHttpAnswer(connection.Receive()).status, 200);
 }
 
-// Nobody speaks another protocol than HTTP/1.1 here.
+// The server speaks HTTP/1.1 only.
 TEST(HttpServerTest, AnUpgradeIsAnsweredLikeAnyRequest) {
   const auto server = Start();
   const HttpAnswer answer =
@@ -200,8 +201,8 @@ TEST(HttpServerTest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
   EXPECT_EQ(Get(port, "/hello").status, 200);
 }
 
-// Each piece ends within a field, so that a parser that is given one after the other never has much
-// of the request at a time.
+// Each piece ends within a field. A parser that gets the pieces one by one never sees much of the
+// request at once.
 TEST(HttpServerTest, ARequestIsBoundedAsAWholeAndNotByPiece) {
   const auto server = Start();
   const HttpConnection connection(server->address().port);
@@ -258,20 +259,20 @@ TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
   std::vector<std::unique_ptr<HttpConnection>> idlers;
   for (int i = 0; i < 100; ++i) {
     idlers.push_back(std::make_unique<HttpConnection>(port));
-    // Some say nothing, some never end, some do not take what they have asked for.
+    // Some send nothing, some send half a request, and some do not read the answer.
     if (i % 3 == 1) idlers.back()->Send("GET /hello HTTP/1.1\r\nHost: loc");
     if (i % 3 == 2) idlers.back()->Send(RequestOf("GET", "/long"));
   }
-  // There are fewer threads than clients that do not take what they have asked for. Of those that
-  // have not been given up yet some get on when they are read from.
-  // On a busy machine this client may be given up, too.
+  // Fewer threads than clients are blocked on unread answers. Some clients that the server has not
+  // dropped yet make progress when the test reads from them. On a busy machine, the server may drop
+  // this client too.
   EXPECT_TRUE(WaitUntil([port] { return Get(port, "/hello").status == 200; }));
   bool given_up = false;
   for (int i = 2; i < 100 && !given_up; i += 3) given_up = idlers[i]->Receive().size() < kLong;
   EXPECT_TRUE(given_up);
 }
 
-// Does something to each of them, again and again, while it lives.
+// Repeats an action on each client until it is destroyed.
 class Keeping {
  public:
   Keeping(const std::vector<std::unique_ptr<HttpConnection>>& connections,
@@ -291,7 +292,7 @@ class Keeping {
   std::thread thread_;
 };
 
-// There are fewer threads, and what each of them sees always gets on.
+// There are fewer threads than clients, and each client always makes a little progress.
 TEST(HttpServerTest, ClientsThatGetOnSlowlyAreGivenUpToo) {
   HttpOptions options = Options({{"/long", [](const Request&) {
                                     return Response{200, "text/plain", {}, std::string(kLong, 'x')};
@@ -318,7 +319,7 @@ TEST(HttpServerTest, ClientsThatGetOnSlowlyAreGivenUpToo) {
   EXPECT_EQ(Get(port, "/hello").status, 200) << "an answer is still being read";
 }
 
-// Browsers connect ahead of what they may ask for.
+// Browsers open connections before they need them.
 TEST(HttpServerTest, SomeConnectionsThatSayNothingHoldNobodyUp) {
   HttpOptions options = Options();
   options.patience = absl::Hours(1);

@@ -1,8 +1,8 @@
-// Rules that hold on every page, after WCAG 2.1 AA: what breaks one is in the list.
+// Rules for every page, after WCAG 2.1 AA. Returns the list of violations.
 // eslint-disable-next-line no-unused-vars
 function problems() {
   const found = [];
-  // Colours on their way to others are no colours.
+  // A color in the middle of an animation is not final, so end the animations first.
   for (const animation of document.getAnimations()) animation.finish();
   const all = (selector) => [...document.querySelectorAll(selector)];
   const shown = (node) => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
@@ -54,7 +54,7 @@ function problems() {
 }
 
 function contrastProblems(shown, brief) {
-  const found = new Map(); // one for each pair of colours
+  const found = new Map();  // one for each pair of colors
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   let checked = 0;
   while (walker.nextNode() && checked < 4000) {

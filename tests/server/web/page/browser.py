@@ -19,13 +19,13 @@ except ImportError as error:
     raise SystemExit(f"python3-selenium is missing ({error}): {from_debian}") from error
 
 HERE = pathlib.Path(__file__).parent
-# A busy machine is slow, and a page that is right gets there in the end.
+# Long, since a busy machine is slow. A correct page is fast enough in the end.
 PATIENCE = 120
 
 
 def start(home=None):
     """A browser of its own, with nothing kept from others. What it keeps itself is in `home`, a new folder."""
-    # On a busy machine one may not come up in the time that the driver gives it.
+    # On a busy machine, the browser may not start within the driver's time-out.
     for _ in range(2):
         try:
             return start_once(home)

@@ -309,7 +309,7 @@ class PageTest(unittest.TestCase):
         self.until(f"{ACTIVE}.id === 'detail-heading'")
         self.assertEqual(self.active("textContent"), "Rank 2")
         self.until_text("#detail", "rank 3")
-        # A refresh takes the focus from nobody.
+        # A refresh leaves the focus where it is.
         self.daemon.show(status)
         self.until("performance.getEntriesByName('muster-refresh').filter(e => e.detail.changed).length > 1")
         self.assertEqual(self.active("id"), "detail-heading")
@@ -334,7 +334,7 @@ class PageTest(unittest.TestCase):
                 self.until_text("#detail h3", "Rank 3")
                 self.expect_accessible()
                 self.assertEqual(self.browser.execute_script("return getComputedStyle(arguments[0]).transitionDuration", self.cell(3)), "0s")
-                # Nothing is to be looked for beyond the edge: not the cause of a loss, either.
+                # Nothing extends beyond the edge, not even the cause of a loss.
                 wide = "[...document.querySelectorAll('table, #grid, .strip')].filter(e => e.getBoundingClientRect().right > innerWidth)"
                 self.assertEqual(self.browser.execute_script(f"return {wide}.map(e => e.outerHTML.slice(0, 80))"), [])
                 label = "getComputedStyle(document.querySelector('#losses td:nth-child(3)'), '::before').content"
@@ -347,7 +347,7 @@ class PageTest(unittest.TestCase):
         self.open(status)
         self.until_text("#waits", "ranks 3, 7777 of 10000")
         self.assertIn("10,000 processes on 1,250 nodes", self.text("#ranks-heading"))
-        # On a phone, too, what stands below them can be reached.
+        # On a phone, the content below the ranks can be reached too.
         browsers.resize(self.browser, 360)
         self.assertLess(self.browser.execute_script("return document.getElementById('grid').clientHeight"), 900)
         browsers.resize(self.browser, 1280)

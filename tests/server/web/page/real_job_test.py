@@ -36,8 +36,8 @@ class RealJobTest(unittest.TestCase):
         browsers.resize(self.browser, 1280)
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")))
         self.gate = self.folder / "gate"
-        # Pings end a process that is stopped, sooner or later; a verdict comes whenever the machine is slow; and it is
-        # the launcher that is to say how a rank has ended.
+        # The test turns off pings, which would end the stopped process, and verdicts, which come if
+        # the machine is slow. The long grace lets the launcher report how a rank has ended.
         self.musterd = self.start(MUSTERD, "--listen=127.0.0.1:0", "--job=train", "--world-size=8", "--keepalive-timeout=0s",
                                   "--stall-warning=0s", "--member-grace=60s",
                                   "--metrics-listen=:0", f"--port-file={self.folder}/port", f"--metrics-port-file={self.folder}/page")

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-// A feed of a job that is looked at by a stepped clock.
+// A feed of one job, on a clock that the test steps.
 class StatusFeedTest : public ::testing::Test {
  protected:
   json Ask(const std::string& known = "") { return json::parse(feed_.Answer(known)); }

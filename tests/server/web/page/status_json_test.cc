@@ -14,7 +14,7 @@ using core::Process;
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-// Columns of a member's row, as model.js reads it.
+// The columns of a member's row, as model.js reads them.
 enum Column { kRank, kNode, kLocal, kState, kHost, kPid, kLast, kWaitsIn, kWaitsSince };
 
 class StatusJsonTest : public ::testing::Test {

@@ -31,7 +31,7 @@ TEST_F(StatusPageTest, FilesHaveTheirTypes) {
   EXPECT_EQ(Get("/page.svg").content_type, "image/svg+xml");
 }
 
-// The content security policy forbids both, and so a browser would leave them out.
+// The content security policy forbids both, so a browser would leave them out.
 TEST_F(StatusPageTest, NothingIsInlineOrFromElsewhere) {
   for (const auto& [path, page] : pages_) {
     const std::string body = Get(path).body;

@@ -70,7 +70,7 @@ class StubDaemon:
     def __init__(self, status, step=1000):
         self.version, self.port, self.server = 0, 0, None
         self.now, self.asked, self.sent = 250_000, 0, 0
-        self.step = step  # what its clock goes on by whenever it is asked
+        self.step = step  # by how much its clock moves on at each request
         self.show(status)
         self.start()
 
@@ -94,7 +94,7 @@ class StubDaemon:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def listen(self, handler):
-        # When it comes back somebody else may have its port for a moment.
+        # When the daemon restarts, another process may have its port for a moment.
         for _ in range(599):
             try:
                 return http.server.ThreadingHTTPServer(("127.0.0.1", self.port), handler)
