@@ -2,7 +2,7 @@
 
 #include <malloc.h>
 
-// The sanitizers' allocator, in a program that has one.
+// Defined only in programs with a sanitizer's allocator.
 extern "C" __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes();
 
 namespace muster::fuzz {

@@ -5,8 +5,8 @@
 
 namespace muster::fuzz {
 
-// Bytes that the program has allocated and not freed, to some hundred KiB: the C library keeps a
-// few freed ones back.
+// Returns the bytes that the program has allocated and not freed. Some hundred KiB too many are
+// possible, since the C library keeps a few freed bytes.
 size_t AllocatedBytes();
 
 }  // namespace muster::fuzz

@@ -8,8 +8,8 @@
 
 namespace muster::fuzz {
 
-// Reads decisions from a fuzzer's input, front to back; zeros after its end. One byte per small
-// decision, so that the fuzzer's mutations stay local.
+// Reads decisions from a fuzzer's input, front to back, and zeros after its end. A small decision
+// takes one byte, so that the fuzzer's mutations stay local.
 class ByteSource {
  public:
   ByteSource(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -25,7 +25,7 @@ class ByteSource {
     for (int i = 0; i < bytes; ++i) value = value << 8 | Byte();
     return value;
   }
-  // From 0 to `count` - 1; 256 at most.
+  // Returns a number from 0 to `count` - 1; `count` is at most 256.
   size_t Below(size_t count) { return Byte() % count; }
   bool OneIn(size_t count) { return Below(count) == count - 1; }
   std::string Text(size_t length) {

@@ -56,8 +56,8 @@ std::string CollectiveOracle::Answered(const std::vector<core::Reply>& replies) 
     const Key key = Resolved(call->second);
     const core::GroupName& group = std::get<1>(key);
     const bool known = group.name.empty() || !group.ranks.empty();
-    // The daemon may know the group of a claim. What is repeated later, with ranks, was complete
-    // then.
+    // The daemon may know the group from a claim. A call with ranks that is repeated later was then
+    // completed before.
     const bool earlier = complete_.count(ByName(key)) > 0;
     if (!complete_.insert(key).second || earlier || !known) continue;
     if (formed_.count(std::get<0>(key)) > 0) wrong = CheckAllPresent(key);
@@ -66,7 +66,7 @@ std::string CollectiveOracle::Answered(const std::vector<core::Reply>& replies) 
   return wrong;
 }
 
-// From the calls that were accepted: they wait, or are answered now.
+// Learns groups from the accepted calls: they are parked, or answered in this step.
 void CollectiveOracle::LearnGroups(const std::vector<core::Reply>& replies) {
   std::set<core::WaiterId> refused;
   for (const core::Reply& reply : replies) {
@@ -84,7 +84,7 @@ CollectiveOracle::Key CollectiveOracle::ByName(const Key& key) {
   return {nonce, {group.name, {}}, sequence};
 }
 
-// The call may have come before the group's ranks were known here.
+// Returns the key with ranks. They may have been unknown when the call arrived.
 CollectiveOracle::Key CollectiveOracle::Resolved(const Parked& parked) const {
   const auto& [nonce, group, sequence] = parked.key;
   return {nonce, GroupOf(nonce, group, parked.incarnation), sequence};
@@ -102,7 +102,7 @@ std::string CollectiveOracle::CheckAllPresent(const Key& key) const {
   return "";
 }
 
-// A call that names no ranks means the one group of that name which its caller is in.
+// A call without ranks means the only group of that name that its caller is in.
 bool CollectiveOracle::IsPresent(const Key& key, const std::string& incarnation) const {
   const Key by_name = ByName(key);
   return std::any_of(parked_.begin(), parked_.end(), [&](const auto& call) {

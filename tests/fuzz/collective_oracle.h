@@ -15,26 +15,27 @@
 
 namespace muster::fuzz {
 
-// A collective is answered OK only when a call of every rank of its group is parked in it. Holds of
-// epochs that the daemon has formed itself: of others it knows what their members say.
+// Checks that a collective is answered OK only if a call of every rank of its group is parked in
+// it. Checks only epochs that this daemon has formed: about others the daemon knows only what their
+// members claim.
 class CollectiveOracle {
  public:
-  // A new daemon, which knows no epoch and no session.
+  // Forgets everything: a new daemon knows no epoch and no session.
   void Restart();
-  // The daemon has formed an epoch of this nonce, or will.
+  // Notes that the daemon has formed an epoch with this nonce, or will.
   void Formed(uint64_t nonce) { formed_.insert(nonce); }
   void LearnRoster(const v1::JoinResponse& place);
   void LearnSession(uint64_t session, const std::string& incarnation);
 
-  // `names`: where it is accepted, its group's ranks are those that it names. Nobody says so of a
-  // part of a NodeCollective.
+  // Notes a call. `names`: if it is accepted, its group has the ranks that it names. This is not so
+  // for parts of a NodeCollective.
   void Sent(core::WaiterId call, const core::CollectiveRequest& request, bool names = true);
   void Cancelled(core::WaiterId call) { parked_.erase(call); }
-  // All replies of one step. Returns what is wrong with them, in words; empty if nothing is.
+  // Checks all replies of one step. Returns a description of the error, or "" if there is none.
   std::string Answered(const std::vector<core::Reply>& replies);
 
  private:
-  // Epoch's nonce, group's name and ranks, sequence number.
+  // The epoch's nonce, the group's name and ranks, and the sequence number.
   using Key = std::tuple<uint64_t, core::GroupName, uint64_t>;
   struct Parked {
     Key key;
@@ -42,21 +43,21 @@ class CollectiveOracle {
     bool names;
   };
 
-  // The group that the call means, with its ranks; without them where it is not known.
+  // Returns the group that the call means, with its ranks if they are known.
   core::GroupName GroupOf(uint64_t nonce, const core::GroupName& named,
                           const std::string& incarnation) const;
   void LearnGroups(const std::vector<core::Reply>& replies);
   Key Resolved(const Parked& parked) const;
-  // As calls without ranks name it.
+  // Returns the key as calls without ranks name it.
   static Key ByName(const Key& key);
   std::string CheckAllPresent(const Key& key) const;
   bool IsPresent(const Key& key, const std::string& incarnation) const;
 
   std::set<uint64_t> formed_;
-  std::map<uint64_t, std::vector<std::string>> rosters_;  // incarnations by rank, by nonce
+  std::map<uint64_t, std::vector<std::string>> rosters_;  // by nonce: the incarnations, by rank
   std::map<uint64_t, std::string> sessions_;
   std::map<core::WaiterId, Parked> parked_;
-  // Named by calls that were accepted, with the epoch's nonce.
+  // Groups named by accepted calls, with the epoch's nonce.
   std::set<std::pair<uint64_t, core::GroupName>> groups_;
   std::set<Key> complete_;
 };

@@ -17,8 +17,8 @@ using core::Time;
 using core::WaiterId;
 
 constexpr int kLaunchers = 3;
-constexpr char kLauncher[] = "lllllllllllllll";  // the first 15 bytes of what proves one
-// Launchers have this long to say what they see.
+constexpr char kLauncher[] = "lllllllllllllll";  // the first 15 bytes of a launcher's proof
+// How long launchers have to report.
 constexpr absl::Duration kLongestInquiry = absl::Seconds(10);
 
 template <typename Request>
@@ -33,7 +33,7 @@ template <typename Request>
 bool NamesOneOf(const std::vector<FuzzedMember>&, const Request&) {
   return true;
 }
-// Whether the report shows the secret of a member, which a stranger cannot.
+// Returns whether the report shows the secret of a member, which a stranger does not know.
 bool NamesOneOf(const std::vector<FuzzedMember>& members, const v1::ReportInquiryRequest& report) {
   return std::any_of(members.begin(), members.end(), [&](const FuzzedMember& member) {
     const auto& shown = report.launcher().process_secrets();
@@ -51,7 +51,7 @@ bool HasReports(const v1::GetInquiryResponse& response) { return response.report
 
 template <typename Response>
 void CheckSecrecy(const Response&) {}
-// By what is told of a launcher nobody can speak in its name.
+// Checks that the answer does not contain what proves a launcher's identity.
 void CheckSecrecy(const v1::GetInquiryResponse& response) {
   for (const v1::LauncherReport& report : response.reports()) {
     Check(report.launcher().id().rfind(kLauncher, 0) != 0, "what proves a launcher is not told");
@@ -109,7 +109,7 @@ void FuzzedDesk::Drain(Time now) {
 
 std::string FuzzedDesk::Word(std::vector<std::string> words) { return bytes_->Pick(words); }
 
-// One of some, or, at times, one that is never heard of again.
+// Returns one of a few launchers, or sometimes one that never calls again.
 v1::LauncherIdentity FuzzedDesk::Launcher() {
   const int launcher = static_cast<int>(bytes_->Below(kLaunchers + 1));
   const char last =
@@ -154,7 +154,7 @@ void FuzzedDesk::Write(v1::ReportInquiryRequest* request) {
   request->set_complete(bytes_->OneIn(2));
 }
 
-// As somebody tells of ranks who knows nothing of them but what everybody may.
+// Turns the report into a stranger's, which only contains what any caller may know.
 void FuzzedDesk::Forge(v1::ReportInquiryRequest* request) {
   request->mutable_launcher()->clear_process_secrets();
   for (v1::RankObservation& seen : *request->mutable_ranks()) {

@@ -17,25 +17,26 @@
 
 namespace muster::fuzz {
 
-// The desk of one daemon, with the launchers that wait for work at it and whoever has it ask them.
-// Checks of it what is checked of the core, and that each inquiry ends with a verdict, in time.
+// The inquiry desk of one daemon, with launchers that wait for work and callers that start
+// inquiries. Checks the same promises as for the core, and that each inquiry ends in time, with a
+// verdict.
 class FuzzedDesk {
  public:
   // All must outlive this object.
   FuzzedDesk(ByteSource* bytes, const core::Options& options, const Knowledge& known,
              const std::vector<FuzzedMember>& members);
 
-  // A call, or a call that is given up.
+  // Makes a call, or cancels one.
   void Step(core::Time now, const core::Coordinator& core);
 
-  // As the daemon drives it.
+  // The following functions drive the desk as the daemon does.
   bool MayBegin(core::Time now, core::JobState state) const { return desk_.MayBegin(now, state); }
   void Begin(core::Time now, const core::InquiryCause& cause);
   core::Time NextDeadline() const { return desk_.NextDeadline(); }
   void Tick(core::Time now);
-  // Nothing is left behind.
+  // Drains the desk. Checks that no call is left.
   void Drain(core::Time now);
-  // What it has found out since it was asked last, for the core.
+  // Returns the latest verdict since the last call, for the core.
   std::optional<std::string> TakeVerdict() { return std::exchange(verdict_, std::nullopt); }
 
  private:
@@ -50,7 +51,7 @@ class FuzzedDesk {
   template <typename Request>
   void Send(core::Time now, const core::Coordinator& core);
   void CancelOne(core::Time now);
-  // How the job was when an inquiry began.
+  // Notes the state of the job when an inquiry begins.
   void Note(const core::JobStatus& job);
   void Take(core::Time now, const core::Effects& effects);
   void CheckVerdicts(core::Time now, const core::Effects& effects);
@@ -61,10 +62,10 @@ class FuzzedDesk {
   core::InquiryDesk desk_;
   core::WaiterId last_id_ = 0;
   PendingCalls calls_;
-  uint64_t number_ = 0;         // of the latest inquiry
-  core::Time began_;            // that one
-  bool open_ = false;           // it is
-  bool all_are_known_ = false;  // the job had formed then: all its processes are members
+  uint64_t number_ = 0;         // the number of the latest inquiry
+  core::Time began_;            // when it began
+  bool open_ = false;           // whether it is open
+  bool all_are_known_ = false;  // the job had formed when it began
   std::optional<std::string> verdict_;
 };
 

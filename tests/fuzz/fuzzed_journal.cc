@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kMaxPayloadBytes = 1 << 16;
 constexpr absl::Duration kLater = absl::Hours(1);
 
-// Feeds what can be read to a replayer, and looks at what it has come to.
+// Replays the readable records, and checks the state that results.
 void Replay(journal::Reader* reader, journal::Replayer* replayer) {
   while (const std::optional<journal::Record> record = reader->Next()) {
     const absl::Status fed = replayer->Feed(*record);

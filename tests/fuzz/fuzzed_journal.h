@@ -5,12 +5,12 @@
 
 namespace muster::fuzz {
 
-// Reads a file as a journal, replays it, and tells it as a timeline and a trace. Aborts, with a
-// message, where a promise is broken: whatever the file is, that ends, with or without an error
-// that says something; texts are single lines; the trace is JSON.
+// Reads a file as a journal, replays it, and writes it as a timeline and a trace. Aborts with a
+// message if a promise is broken. Whatever the file contains, reading ends, and an error has a
+// text. Texts are single lines, and the trace is JSON.
 void ReadFuzzedJournal(const std::string& file);
 
-// The same of a file whose frames and checksums are right, and whose one block is `block`.
+// Does the same with a file that has valid frames and checksums, and `block` as its only block.
 void ReadFuzzedBlock(const std::string& block);
 
 }  // namespace muster::fuzz

@@ -6,10 +6,10 @@
 
 namespace muster::fuzz {
 
-// Limits that a short schedule reaches.
+// Returns limits that a short schedule reaches.
 core::Limits SmallLimits();
 
-// What kind of job the daemon of one schedule serves.
+// Chooses the kind of job that the daemon of one schedule serves.
 core::Options ChooseOptions(ByteSource* bytes);
 
 }  // namespace muster::fuzz

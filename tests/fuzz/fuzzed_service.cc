@@ -38,7 +38,7 @@ using core::WaiterId;
 
 constexpr int kMostTicks = 10000;
 
-// What a core may keep beside payloads where its limits are small.
+// The most that a core with small limits may keep beside payloads.
 constexpr size_t kMostCoreBytes = 512 * 1024;
 
 class FuzzedService {
@@ -72,15 +72,14 @@ class FuzzedService {
     FuzzedMember* member;
   };
 
-  // Of a daemon that is only asked whether it takes a claim.
+  // Returns the options of a daemon that is only asked whether it accepts a claim.
   core::Options ProbeOptions() const {
     core::Options options = options_;
     options.random = [] { return uint64_t{0}; };
     return options;
   }
 
-  // For the epochs that form, and for the keys of sessions, which no epoch is called by: numbers
-  // that no claim hits upon by itself.
+  // Draws an epoch's nonce or a session's key. These are numbers that no claim hits by chance.
   uint64_t Draw() {
     const uint64_t number = std::mt19937_64(++draws_)();
     collectives_.Formed(number);
@@ -140,7 +139,7 @@ class FuzzedService {
     }
   }
 
-  // One of all requests that the core takes: a new rpc needs no case of its own.
+  // Sends one of all kinds of requests that the core takes. A new RPC needs no case here.
   void SendAny() {
     size_t chosen = bytes_->Below(AllRequests::kSize);
     ForEachType(AllRequests(), [&](auto* type) {
@@ -154,7 +153,7 @@ class FuzzedService {
     });
   }
 
-  // All go on, and honestly: they attach, join, or call the same.
+  // Lets all members make an honest step: they attach, join, or make the same call.
   void Everyone() {
     const size_t what = bytes_->Below(8);
     honest_ = true;
@@ -189,7 +188,7 @@ class FuzzedService {
   void SendTogether() { Send<v1::NodeCollectiveRequest>(); }
   void Join() { Send<v1::JoinRequest>(); }
 
-  // As a member may have put it on the wire. Whether it could be parsed.
+  // Composes a request as it may arrive on the wire. Returns whether it can be parsed.
   template <typename Request>
   bool ComposeRequest(Request* request) {
     const auto write = [&] {
@@ -236,7 +235,7 @@ class FuzzedService {
   static Session PartsOf(const v1::SessionId& session) {
     return {session.daemon_instance(), session.counter(), session.key()};
   }
-  // Who is answered has named a session that the daemon has given it, in every bit.
+  // Checks that an answered caller has named exactly a session that a daemon has given out.
   void CheckSession(const v1::SessionId& session) {
     Check(sessions_.count(PartsOf(session)) > 0,
           "who does not know a session is not answered in it");
@@ -252,7 +251,7 @@ class FuzzedService {
     CheckSession(request.context().call().session());
   }
 
-  // The members of the speaker's node that are about to call the same come along.
+  // Adds the members of the speaker's node that are about to make the same call.
   void Gather(v1::NodeCollectiveRequest* request) {
     for (size_t i = 0; i < members_.size(); ++i) {
       if (i != speaker_ && i % 2 == speaker_ % 2) members_[i].Add(request);
@@ -261,7 +260,7 @@ class FuzzedService {
   template <typename Request>
   void Gather(Request*) {}
 
-  // Networks duplicate: the very same request once more.
+  // Sends the last request again, as networks sometimes do.
   void Repeat() {
     if (const std::function<void()> again = repeat_) again();
   }
@@ -312,7 +311,7 @@ class FuzzedService {
     CheckMessage(response);
   }
 
-  // A kill -9 of the daemon and a new one: every call and stream has gone.
+  // Kills the daemon and starts another one: every call and stream has ended.
   void Restart() {
     EndCore();
     calls_.clear();
@@ -330,7 +329,7 @@ class FuzzedService {
     desk_ = std::make_unique<FuzzedDesk>(bytes_, core_->options(), known_, members_);
   }
 
-  // What the core had to itself is what it kept.
+  // Ends the core. Checks that the memory that it frees is bounded.
   void EndCore() {
     if (tape_ != nullptr) {
       const std::string difference = tape_->Replay();
@@ -345,7 +344,7 @@ class FuzzedService {
           absl::StrCat("a daemon with small limits does not keep ", kept, " bytes"));
   }
 
-  // The one way into the core: what goes in is recorded.
+  // Records an input and passes it to the core. All inputs go through here.
   void Put(WaiterId id, const core::Input& input, const journal::KeptRequest* kept = nullptr) {
     core::Effects effects = core_->Step(now_, id, input);
     tape_->Add({id, input, kept}, now_, effects);
@@ -371,7 +370,7 @@ class FuzzedService {
     }
   }
 
-  // The replies, and those that the completed parts of a batch would have had by themselves.
+  // Adds the replies that the completed parts of a batch would have got for calls of their own.
   static std::vector<core::Reply> WithParts(std::vector<core::Reply> replies) {
     for (size_t i = 0, calls = replies.size(); i < calls; ++i) {
       const auto* node = std::get_if<core::NodeAnswer>(&replies[i].answer);
@@ -404,7 +403,8 @@ class FuzzedService {
   }
 
   void Note(WaiterId id, const core::CollectiveRequest& request) { collectives_.Sent(id, request); }
-  // Each part may count as long as the daemon lives, whatever becomes of the call.
+  // Notes the parts of a call. Each may count for as long as the daemon lives, even after the call
+  // has ended.
   void Note(WaiterId id, const core::NodeCollectiveRequest& request) {
     for (size_t i = 0; i < request.parts.size(); ++i) {
       core::CollectiveRequest part = request.call;
@@ -464,19 +464,19 @@ class FuzzedService {
   ByteSource* const bytes_;
   core::Options options_;
   core::Time now_;
-  std::unique_ptr<journal::Tape> tape_;  // of the core
+  std::unique_ptr<journal::Tape> tape_;  // of the core's inputs
   std::unique_ptr<Coordinator> core_;
-  std::unique_ptr<FuzzedDesk> desk_;  // beside it
+  std::unique_ptr<FuzzedDesk> desk_;  // beside the core
   WaiterId last_id_ = 0;
   PendingCalls calls_;
   std::map<WaiterId, Stream> streams_;
   std::function<void()> repeat_;
   Knowledge known_;
   std::vector<FuzzedMember> members_;
-  size_t speaker_ = 0;  // who sends
+  size_t speaker_ = 0;  // index of the member that sends
   bool honest_ = false;
   uint64_t draws_ = 0;
-  std::set<Session> sessions_;                    // of all daemons, as they are written
+  std::set<Session> sessions_;                    // of all daemons
   std::map<uint64_t, std::string> incarnations_;  // by session
   CollectiveOracle collectives_;
   NumberOracle numbers_;

@@ -1,12 +1,12 @@
-// What all libFuzzer targets need under Bazel.
+// The setup of all libFuzzer targets under Bazel.
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-// libFuzzer writes what it finds to the first corpus that it is given: under Bazel to the test's
-// own directory, since the tree's is read-only there.
+// libFuzzer writes new inputs to the first corpus in its arguments. Under Bazel, the tree's corpus
+// is read-only, so put the test's own directory first.
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   const char* own = std::getenv("TEST_TMPDIR");
   if (own == nullptr) return 0;

@@ -1,4 +1,4 @@
-// Journals of real jobs, whole and spoilt, without a fuzzer: what every build can run.
+// Runs journals of real jobs, intact and damaged, without a fuzzer, so that every build can.
 
 #include <cstdint>
 #include <filesystem>
@@ -32,7 +32,7 @@ std::vector<std::string> Corpus() {
   return files;
 }
 
-// The records of a file, as one block.
+// Returns the records of a file as one block.
 journal::Block RecordsOf(const std::string& file) {
   journal::Block block;
   const auto reader =
@@ -64,7 +64,7 @@ TEST(JournalCorpusTest, SpoiltFilesBreakNoPromise) {
   }
 }
 
-// Records that are right in themselves, and come twice, not at all, or in another order.
+// Valid records that come twice, not at all, or in another order.
 TEST(JournalCorpusTest, RecordsInAnotherOrderBreakNoPromise) {
   std::mt19937 random(3);
   for (const std::string& file : Corpus()) {

@@ -1,5 +1,5 @@
-// The libFuzzer target: bazel test --config=fuzz //tests/fuzz:journal_fuzzer. An input is a Block,
-// or a whole file if it begins as one.
+// The libFuzzer target for journals: bazel test --config=fuzz //tests/fuzz:journal_fuzzer. An input
+// is a Block, or a whole file if it begins like one.
 
 #include <cstdint>
 #include <string>

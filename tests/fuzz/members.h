@@ -12,11 +12,11 @@
 
 namespace muster::fuzz {
 
-// A process of the job: what it knows, and the requests that it makes where it is honest. Those get
-// a fuzzer to where its noise matters.
+// A process of the job. It keeps what the daemon has told it, and writes the requests of an honest
+// member. With these, a fuzzer gets to the states in which its noise matters.
 class FuzzedMember {
  public:
-  // `world_size` is what it asks for; 0: nothing.
+  // `world_size`: the size that it asks for; 0 asks for none.
   FuzzedMember(int number, uint32_t world_size);
 
   const v1::MemberIdentity& identity() const { return identity_; }
@@ -34,12 +34,13 @@ class FuzzedMember {
   void Write(ByteSource* bytes, v1::BroadcastRequest* request);
   void Write(ByteSource* bytes, v1::GatherRequest* request);
   void Write(ByteSource* bytes, v1::AllGatherRequest* request);
-  // Of this member alone; it is the sender.
+  // Writes a call of this member alone. The member is the sender.
   void Write(ByteSource* bytes, v1::NodeCollectiveRequest* request);
-  // Its part of what another one sends; nothing where they do not call the same.
+  // Adds this member's part to another member's call. Does nothing if the two do not make the same
+  // call.
   void Add(v1::NodeCollectiveRequest* request);
   void Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request);
-  // Lets its group go, or knows it to be closed, or says so.
+  // Releases its group, or acknowledges that it is closed.
   void Write(ByteSource* bytes, v1::ReleaseGroupsRequest* request);
   void Write(ByteSource* bytes, v1::AcquireLeaseRequest* request);
   void Write(ByteSource* bytes, v1::CompleteLeaseRequest* request);
@@ -47,13 +48,13 @@ class FuzzedMember {
   void Write(ByteSource* bytes, v1::LeaveRequest* request);
   void Write(ByteSource* bytes, v1::ReportExitRequest* request);
   void Write(ByteSource* bytes, v1::ReportProcessStateRequest* request);
-  // Any other call of a member: that says who calls, and nothing else.
+  // Writes any other call of a member: its request only identifies the caller.
   template <typename Request>
   void Write(ByteSource*, Request* request) {
     *request->mutable_call() = NewCall();
   }
 
-  // What it was answered, and to what.
+  // Take the answers to this member's requests.
   void Learn(const v1::Attached& attached) { session_ = attached.session(); }
   void Learn(const v1::NeedRoster&) { is_asked_ = true; }
   void Learn(const v1::EpochBroken& broken);
@@ -72,12 +73,12 @@ class FuzzedMember {
   void Learn(const v1::AllGatherRequest& request, const v1::AllGatherResponse&) {
     Completed(request.context());
   }
-  // Of a part that has completed.
+  // Called for each part that has completed.
   void Learn(const v1::NodeCollectiveRequest& request, const v1::NodeCollectiveResponse&) {
     Completed(request.context());
   }
   template <typename Request, typename Response>
-  void Learn(const Request&, const Response&) {}  // nothing
+  void Learn(const Request&, const Response&) {}  // nothing to keep
   void Detach() { session_.reset(); }
 
  private:
@@ -96,7 +97,7 @@ class FuzzedMember {
   std::optional<v1::SessionId> session_;
   std::optional<v1::JoinResponse> place_;
   std::optional<v1::EpochBroken> broken_;
-  bool is_asked_ = false;                 // for the roster, by the next Attach
+  bool is_asked_ = false;                 // the next Attach must list the roster
   std::map<std::string, uint64_t> next_;  // sequence number by group
   std::vector<v1::HeldLease> held_;
   uint64_t highest_token_ = 0;

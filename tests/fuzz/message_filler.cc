@@ -18,7 +18,7 @@ using google::protobuf::Reflection;
 
 constexpr int kProcesses = 5;
 constexpr size_t kMostRepeats = 6;
-// What a claim may name at most.
+// The highest number that a claim may name.
 constexpr uint64_t kMostClaimed = uint64_t{1} << 62;
 
 std::string Secret(ByteSource* bytes) {
@@ -26,14 +26,15 @@ std::string Secret(ByteSource* bytes) {
   return std::string(15, 's') + static_cast<char>('0' + bytes->Below(kProcesses));
 }
 
-// Not UTF-8 would not get past protobuf.
+// Protobuf rejects texts that are not UTF-8.
 std::string Ascii(ByteSource* bytes, size_t length) {
   std::string text = bytes->Text(length);
   for (char& c : text) c = static_cast<char>(c & 0x7f);
   return text;
 }
 
-// What a hostile member might send: up to a MiB of lines, escapes and characters of several bytes.
+// Returns a text that a hostile member might send: up to a MiB of lines, escapes and characters of
+// several bytes.
 std::string LongText(ByteSource* bytes) {
   static constexpr const char* kPieces[] = {"a",       "\xc3\xa9",         "\n",
                                             "\x1b[2J", "\xf0\x9f\x92\xa5", "x\r"};
@@ -84,14 +85,14 @@ class Filler {
     const Descriptor& type = *message->GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
-      // The members of a oneof replace each other: any of them may come last.
+      // Fields of a oneof replace each other, so skip half of them. Then each may be the last.
       const bool choice = field.real_containing_oneof() != nullptr;
       if (choice ? bytes_->OneIn(2) : !bytes_->OneIn(8)) SetField(message, field, depth);
     }
     if (auto* attach = dynamic_cast<v1::AttachRequest*>(message)) MakeOwn(attach);
   }
 
-  // Goes down from message to message, as far as there are some, to a field that it sets.
+  // Goes down through nested messages to a random field, and sets it.
   void ChangeField(Message* message) {
     const Descriptor& type = *message->GetDescriptor();
     const Reflection& reflection = *message->GetReflection();
@@ -109,7 +110,7 @@ class Filler {
         reflection.MutableRepeatedMessage(message, &field, static_cast<int>(bytes_->Below(size))));
   }
 
-  // The same, but to a text, which it makes long.
+  // Goes down in the same way to a text, and makes it long.
   void LengthenText(Message* message) {
     const Descriptor& type = *message->GetDescriptor();
     const Reflection& reflection = *message->GetReflection();
@@ -134,14 +135,15 @@ class Filler {
   }
 
  private:
-  // Who attaches as somebody else gets no further.
+  // Usually makes the identity match the secret. A caller that attaches as another process gets no
+  // further.
   void MakeOwn(v1::AttachRequest* request) {
     if (!bytes_->OneIn(8)) {
       request->mutable_member()->set_incarnation(IncarnationOf(request->secret()));
     }
   }
 
-  // Messages that mean something only as a whole.
+  // Fills messages that only make sense as a whole.
   bool FillWhole(Message* message) {
     if (auto* session = dynamic_cast<v1::SessionId*>(message)) {
       if (known_.sessions.empty() || bytes_->OneIn(16)) return false;
@@ -166,7 +168,7 @@ class Filler {
     return FillClaim(dynamic_cast<v1::Claim*>(message));
   }
 
-  // A claim that fits what a member was told is the way into a restarted coordinator's recovery.
+  // A claim that fits what a member was told gets into the recovery of a restarted coordinator.
   bool FillClaim(v1::Claim* claim) {
     if (claim == nullptr || known_.places.empty() || bytes_->OneIn(4)) return false;
     const v1::JoinResponse& place = bytes_->Pick(known_.places);
@@ -204,7 +206,7 @@ class Filler {
       case FieldDescriptor::CPPTYPE_STRING:
         return reflection.AddString(message, &field, Text(field));
       default:
-        return;  // requests repeat nothing else
+        return;  // other messages are not repeated
     }
   }
 
@@ -228,7 +230,7 @@ class Filler {
       case FieldDescriptor::CPPTYPE_BOOL:
         return reflection.SetBool(message, &field, bytes_->OneIn(2));
       case FieldDescriptor::CPPTYPE_ENUM:
-        // Out of range at times: an open enum carries any number.
+        // Sometimes out of range: an open enum carries any number.
         return reflection.SetEnumValue(message, &field, static_cast<int>(bytes_->Below(5)));
       default:
         return;  // the protocol has no floating point

@@ -12,7 +12,7 @@
 
 namespace muster::fuzz {
 
-// What the coordinator has told its members: requests that repeat it get further than noise does.
+// What the coordinator has told its members. Requests that repeat it get further than noise.
 struct Knowledge {
   std::vector<v1::SessionId> sessions;
   std::vector<v1::EpochId> epochs;
@@ -20,18 +20,18 @@ struct Knowledge {
   std::vector<v1::JoinResponse> places;
 };
 
-// Sets some of a request's fields, by its descriptor: mostly to values that a member might send,
-// sometimes to what no member would. New fields of the protocol are filled without a change here.
+// Sets some fields of a request, by its descriptor: mostly to values that a member might send,
+// sometimes to values that no member sends. New fields of the protocol need no change here.
 void Fill(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
 
 // Changes one field somewhere in the request.
 void Mutate(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
 
-// Makes one of the request's texts long, and unfit for people.
+// Makes one text of the request long and full of control characters.
 void Lengthen(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
 
-// A request as somebody may have put it on the wire: the one that `write` makes, that with a field
-// or a byte changed, or noise. False if it cannot be parsed there.
+// Composes a request as it may arrive on the wire: the request that `write` makes, the same with a
+// field or a byte changed, or noise. Returns false if it cannot be parsed.
 bool Compose(ByteSource* bytes, const Knowledge& known, absl::FunctionRef<void()> write,
              google::protobuf::Message* request);
 

@@ -46,7 +46,7 @@ std::string NumberOracle::CheckEpoch(core::Time now, const v1::JoinResponse& pla
 }
 
 std::string NumberOracle::CheckGrant(core::Time now, const LeaseRequest& asked, uint64_t token) {
-  // A grant of an earlier daemon stands, and is answered again, where its holder claims it.
+  // A grant of an earlier daemon stays valid, and may be answered again, if its holder claims it.
   if ((token ^ options_.instance) % (uint64_t{1} << core::kTokenShift) != 0) return "";
   const auto [grant, is_new] = grants_.try_emplace(token, asked);
   if (!is_new) {
@@ -66,7 +66,8 @@ std::string NumberOracle::CheckGrant(core::Time now, const LeaseRequest& asked, 
 
 std::string NumberOracle::CheckClaimable(core::Time now, const v1::AttachRequest& request) const {
   core::Coordinator successor(options_);
-  // Only the member itself knows its secret: its name is put in behind that check.
+  // The secret proves the name, and only the member has it. So use a secret of this test, and set
+  // the name after that check.
   v1::AttachRequest own = request;
   own.set_secret(std::string(kProcessSecretBytes, 'p'));
   own.mutable_member()->set_incarnation(IncarnationOf(own.secret()));

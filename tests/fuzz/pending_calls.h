@@ -13,10 +13,10 @@
 
 namespace muster::fuzz {
 
-// The calls that wait for an answer. Checks that each gets one, and one alone.
+// The calls that wait for an answer. Checks that each gets exactly one.
 class PendingCalls {
  public:
-  // `on_answer` is called with what it is answered, unless that is an error.
+  // `on_answer` is called with the answer, unless it is an error.
   void Add(core::WaiterId id, std::function<void(const core::Answer&)> on_answer) {
     calls_[id] = std::move(on_answer);
   }
@@ -32,7 +32,7 @@ class PendingCalls {
     calls_.erase(call);
   }
 
-  // Forgets one of them, if there is any: its caller gives it up.
+  // Forgets one of the calls, if there are any, because its caller gives up. Returns its id.
   std::optional<core::WaiterId> GiveUpOne(ByteSource* bytes) {
     if (calls_.empty()) return std::nullopt;
     const auto call = std::next(calls_.begin(), bytes->Byte() % calls_.size());

@@ -10,7 +10,7 @@
 namespace muster::fuzz {
 namespace {
 
-// gRPC refuses to send more metadata than 8 KiB, the status message included.
+// gRPC refuses to send more than 8 KiB of metadata, including the status message.
 constexpr size_t kMostMessageBytes = 7 * 1024;
 
 [[noreturn]] void Broken(const std::string& promise) {

@@ -6,15 +6,15 @@
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
 
-// What the daemon promises whatever it is sent. Each of these aborts the program, with a message,
-// where a promise is broken.
+// The promises that the daemon keeps whatever it receives. Each function aborts the program, with a
+// message, if a promise is broken.
 namespace muster::fuzz {
 
 void Check(bool holds, const std::string& promise);
-// What an oracle has found wrong, if anything.
+// Aborts unless `wrong`, the description of an error by an oracle, is empty.
 void CheckNothing(const std::string& wrong);
 
-// What goes onto the wire can be read there, and its texts are fit for people.
+// Checks that a message can be sent and parsed, and that its texts are fit for people.
 void CheckMessage(const google::protobuf::Message& message);
 void CheckError(const absl::Status& error);
 void CheckLogLine(const std::string& text);

@@ -1,4 +1,4 @@
-// The fuzzer's corpus, and random schedules, without a fuzzer: what every build can run.
+// Runs the fuzzer's corpus and random schedules without a fuzzer, so that every build can.
 
 #include <csignal>
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr uint32_t kSchedules = 20000;
 #endif
 constexpr size_t kLongest = 2000;
 
-// What runs, for whoever reads how it has ended.
+// The running input, which is printed if the program crashes.
 std::string running;
 
 void SayWhatRuns(int) { std::fprintf(stderr, "in %s\n", running.c_str()); }

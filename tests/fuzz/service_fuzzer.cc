@@ -1,4 +1,4 @@
-// The libFuzzer target: bazel test --config=fuzz //tests/fuzz:service_fuzzer.
+// The libFuzzer target for the service: bazel test --config=fuzz //tests/fuzz:service_fuzzer.
 
 #include <cstdint>
 

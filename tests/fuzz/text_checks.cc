@@ -14,7 +14,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Room for four names and call sites of the longest that are accepted.
+// Enough for four names and call sites of the maximum length.
 constexpr size_t kMostTextBytes = 8 * 1024;
 constexpr size_t kShown = 200;
 
@@ -35,7 +35,7 @@ std::string WrongWithField(const Message& message, const FieldDescriptor& field,
   if (field.type() != FieldDescriptor::TYPE_STRING) return "";
   const std::string text = repeated ? reflection.GetRepeatedString(message, &field, index)
                                     : reflection.GetString(message, &field);
-  // What a program says of its own work counts as a payload.
+  // An error that a program reports about its own work counts as a payload.
   if (message.GetDescriptor() == v1::WorkError::descriptor()) return "";
   const std::string wrong = WrongWithText(text);
   return wrong.empty() ? "" : absl::StrCat(field.full_name(), " ", wrong);

@@ -8,12 +8,12 @@
 
 namespace muster::fuzz {
 
-// What is wrong with a text that leaves the daemon, in words; empty if nothing is: people read it
-// on terminals and in logs, so that it is one line, without control characters, and not too long.
+// Returns what is wrong with a text that leaves the daemon, or "". People read it on terminals and
+// in logs, so it must be one line, without control characters, and not too long.
 std::string WrongWithText(absl::string_view text);
 
-// The same of all texts of a message. What members publish for each other is theirs (lease
-// results): only its length counts.
+// Checks all texts of a message in the same way. Lease results are the members' own content, so
+// only their length counts.
 std::string WrongWithTexts(const google::protobuf::Message& message);
 
 }  // namespace muster::fuzz
