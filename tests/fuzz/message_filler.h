@@ -12,7 +12,8 @@
 
 namespace muster::fuzz {
 
-// What the coordinator has told its members. Requests that repeat it get further than noise.
+// The values that the coordinator has told its members. Requests that repeat them get further than
+// noise.
 struct Knowledge {
   std::vector<v1::SessionId> sessions;
   std::vector<v1::EpochId> epochs;

@@ -1,6 +1,6 @@
 #!/bin/bash
-# check.sh holds|fails MODEL [NAME=VALUE]...: SPIN looks at every state of the model, compiled with these defines.
-# `holds`: no state breaks what must hold, and none was left out. `fails`: one does.
+# check.sh holds|fails MODEL [NAME=VALUE]...: compiles the model with these defines and lets SPIN visit every state.
+# `holds` succeeds if no assertion fails in any state, and no state was left out. `fails` succeeds if one fails.
 set -euo pipefail
 
 expected=$1
@@ -17,7 +17,7 @@ cd "$scratch"
 cp "$(dirname "$model")"/*.pml .
 spin -a "${@/#/-D}" "$(basename "$model")"
 
-# No cycles are looked for, and nothing here is independent of anything else. COLLAPSE halves the memory.
+# SAFETY: cycles do not matter. NOREDUCE: no two steps are independent. COLLAPSE halves the memory.
 gcc -O1 -w -DSAFETY -DNOREDUCE -DCOLLAPSE -DMEMLIM="${MUSTER_MODEL_MIB:-6000}" -o pan pan.c
 status=0
 ./pan -m100000 -w"${MUSTER_MODEL_HASH_BITS:-22}" > outcome || status=$?

@@ -1,23 +1,25 @@
 /* Node fan-in: docs/node-fan-in.md, whose rules R1 to R15 are named here.
  *
- * Members 0 to L - 1 share a node and its segment; R more are elsewhere. All call K collectives. Every change of a
- * slot's word, the copy, the send, both ends of the write of a result and each publication are steps of their own, and
- * a member may die between any two. Timers (W, W2, deadlines) may fire at any time. Messages overtake; on a broken
- * connection they arrive late or never. Attach is one step.
+ * Members 0 to L - 1 share a node and its segment. R more members are on other nodes. All make K
+ * collectives. Each of these is a step of its own: a change of a slot's word, the copy, the
+ * send, the begin and the end of writing a result, and each publication. A member may die
+ * between any two steps. Timers (W, W2, deadlines) may fire at any time. Messages overtake one
+ * another; on a broken connection they arrive late or never. Attach is one step.
  *
  * What must hold:
- *   GHOST    no collective completes with an arrival that its member has given up, unless the word of that is on its way
- *   GONE     none completes with a member whose stream has closed
- *   STALE    none completes with an arrival at another number
+ *   GHOST    no collective completes with an arrival that its member has given up, unless the news
+ *            of that is still on its way
+ *   GONE     no collective completes with a member whose stream has closed
+ *   STALE    no collective completes with an arrival at another number
  *   WRONG    no member takes a result that is torn, or of another number
  *   ENDED    no member ends with an error unless a process has died, or is stopped
  *   OVER     no parked call is left behind
  *   TWICE    no call is answered twice
- *   FLICKER  the daemon drops no arrival whose member waits, is attached and does not know
+ *   FLICKER  the daemon drops no arrival while its member waits, is attached and does not know
  *   STUCK    every living member comes to an end, or is parked at the daemon if a sender is stopped
  *
- * A define breaks one rule: the list is in BUILD.bazel. Not in this model: R1 and R15, the order of memory, real times,
- * two groups, disagreements, Leave, Rejoin, two daemons. */
+ * Each mutation in BUILD.bazel is a define that breaks one rule. Not in this model: R1 and R15,
+ * memory order, real times, two groups, disagreements, Leave, Rejoin, two daemons. */
 
 #ifndef L
 #define L 2
@@ -31,7 +33,7 @@
 #endif
 /* How often each fault may happen. */
 #ifndef CRASH
-#define CRASH 0   /* the daemon is killed, and starts again */
+#define CRASH 0   /* the daemon is killed, and restarts without state */
 #endif
 #ifndef CUT
 #define CUT 0     /* a connection breaks */
@@ -43,7 +45,7 @@
 #define STOP 0      /* a sender is stopped for good, and keeps its connection */
 #endif
 #ifndef TIMEOUT
-#define TIMEOUT 0 /* a wait ends: at the daemon, or in the slot */
+#define TIMEOUT 0 /* a wait ends, at the daemon or in the slot */
 #endif
 #ifndef CANCEL
 #define CANCEL 0  /* the program cancels its call */
@@ -52,7 +54,7 @@
 #define COPY 0    /* a call or a batch arrives twice */
 #endif
 #ifndef REFUSE
-#define REFUSE 0  /* the daemon cannot take one part of a batch */
+#define REFUSE 0  /* the daemon cannot accept one part of a batch */
 #endif
 
 #ifndef QUEUE
@@ -60,7 +62,7 @@
 #endif
 #include "network.pml"
 
-/* A message; of a batch, the session and the attempt of each part stand behind it. */
+/* A message. In a batch, the session and the attempt of each part follow it. */
 #if L > 2
 #define SESSION_BITS 2
 #else
@@ -84,15 +86,15 @@
 #define PART_ATTEMPT(m, j) (((m) >> (BODY + (j) * PART_BITS + SESSION_BITS)) & ATTEMPTS)
 #define HAS_PART(m, j) (PART_ATTEMPT(m, j) != 0)
 
-#define CALL 1         /* to the daemon; its content: 1 it does not wait, 2 it is WithdrawArrival */
+#define CALL 1         /* to the daemon; content 1: it does not wait; 2: it is WithdrawArrival */
 #define BATCH 2
 #define CALL_END 3
 #define BATCH_END 4
 #define CLOSE 5
-#define ANSWER 6       /* to the member; its content says how */
-#define BATCH_ANSWER 7 /* its content: which parts have completed; 0: RESEND */
+#define ANSWER 6       /* to the member; the content is its kind, below */
+#define BATCH_ANSWER 7 /* content: the parts that have completed; 0: RESEND */
 #define OK 0
-#define TIMED_OUT 1    /* and: withdrawn */
+#define TIMED_OUT 1    /* also means: withdrawn */
 #define TRY_AGAIN 2
 #define OK_BUT_EMPTY 3
 
@@ -111,12 +113,12 @@ bool cut[N];
 byte attempts[N];
 #define BY_SLOT 1
 #define BY_CALL 2
-byte way[N];          /* in which its arrival went out; 0: it must be sent */
+byte way[N];          /* how its arrival was sent; 0: it must be sent */
 byte in_flight[N];    /* the attempt that counts */
-bool hurried[N];      /* its time is up: the call does not wait */
+bool hurried[N];      /* its time is up, so its call does not wait */
 byte withdraws[N];    /* the attempt of its WithdrawArrival, until that is acknowledged */
-bool gave_up[N];      /* that number */
-bool was_taken[N];    /* its slot was, at this number and in this session */
+bool gave_up[N];      /* it has given up this number */
+bool was_taken[N];    /* its slot was taken at this number in this session */
 
 /* What it sends for others. */
 #define TAKES 1
@@ -141,8 +143,8 @@ byte slot[L];
 byte slot_by[L];
 byte slot_number[L];
 byte slot_session[L];
-byte slot_attempt[L]; /* and generation: each post has a new one */
-byte area[L];         /* the number, and 1, of the result that the member has published as a sender */
+byte slot_attempt[L]; /* also the generation: each post has a new one */
+byte area[L];         /* 1 + the number of the result that the member has published as a sender */
 bool area_is_whole[L];
 
 /* ---- The daemon: the current collective (0 to N - 1) and the past one (N to 2 N - 1) ---- */
@@ -152,7 +154,7 @@ bool broken;
 byte sequence;
 bool attached[N] = 1;
 byte current[N] = 1;
-byte next[N];           /* what the member has completed */
+byte next[N];           /* the next number that the member needs */
 bool sent[2 * N];
 byte latest[2 * N];     /* attempt */
 #define OWN_CALL 1
@@ -168,12 +170,12 @@ hidden byte i, j, k, who, s, a, n, x, part, parts_in, bad, outcome;
 hidden byte any, all, on_its_way, listens;
 hidden int m;
 
-/* Of up to four members. */
+/* For up to four members. */
 #define ANY(p) (p(0) || p(1) || p(N - 2) || p(N - 1))
 #define ALL(p) (p(0) && p(1) && p(N - 2) && p(N - 1))
 #define ALIVE(i) (phase[i] < DEAD)
 #define IS_LOCAL(i) ((i) < L)
-/* The slot is as this member has taken it (R2). */
+/* Whether the slot is unchanged since this member took it (R2). */
 #define IS_STILL_TAKEN(by, j) \
   (taken[(by) * L + (j)] != 0 && slot[j] == TAKEN && slot_by[j] == (by) && slot_attempt[j] == taken[(by) * L + (j)])
 
@@ -232,7 +234,7 @@ inline Clean() {
 inline AnswerCall(to, attempt, how, at) { Send(MESSAGE(ANSWER, to, current[to], attempt, at, how)) }
 inline AnswerBatch(to, attempt, parts) { Send(MESSAGE(BATCH_ANSWER, to, current[to], attempt, 0, parts)) }
 
-/* `any`: whether a part of that batch is still parked. */
+/* Sets `any`: whether a part of that batch is still parked. */
 inline HasParts(sender, attempt) {
   any = 0; k = 0;
   do
@@ -243,7 +245,8 @@ inline HasParts(sender, attempt) {
 
 hidden byte ended_by, ended_in, ended_as;
 
-/* What is parked there ends quietly. A batch is answered with the end of its last part (R13). */
+/* Ends what is parked there, without a failure. A batch is answered when its last part ends
+ * (R13). */
 inline EndQuietly(place, how, tell) {
   ended_as = parked[place]; ended_by = parked_by[place]; ended_in = parked_in[place];
   parked[place] = 0; parked_by[place] = 0; parked_in[place] = 0;
@@ -256,7 +259,7 @@ inline EndQuietly(place, how, tell) {
   fi
 }
 
-/* Answers those who wait for the past collective, once all of it is known. */
+/* Answers the members that wait for the past collective, once all of it is known. */
 inline Settle() {
   all = 1; any = 0; i = 0;
   do
@@ -313,11 +316,11 @@ inline Observe(member, at) {
   if :: at > sequence -> to = at; MoveOn() :: else fi
 }
 
-/* Word of it is on its way to the daemon. */
+/* Whether the news of it is on its way to the daemon. */
 #define SAYS_SO(m, i) \
   (WHO(m) == i && (KIND(m) == CALL_END || KIND(m) == BATCH_END || KIND(m) == CLOSE || KIND(m) == CALL && CONTENT(m) == 2))
 
-/* If all are parked. */
+/* Completes the collective if all members are parked. */
 inline Complete() {
   all = 1; i = 0;
   do
@@ -346,7 +349,8 @@ inline Complete() {
   fi
 }
 
-/* An arrival, parked as `as` by `by` in `in`. `outcome`: OK, it was taken in; TRY_AGAIN: CANCELLED. */
+/* Parks an arrival as `as`, by `by`, in `in`. `outcome`: OK if it was accepted, TRY_AGAIN for
+ * CANCELLED. */
 hidden byte as, by, in;
 
 inline Arrive(member, attempt, at) {
@@ -375,7 +379,7 @@ inline Arrive(member, attempt, at) {
 
 inline TakeCall() {
   if
-  :: x == 2 ->  /* WithdrawArrival: the attempt is noted even where nothing is parked (R11) */
+  :: x == 2 ->  /* WithdrawArrival: the attempt is noted even if nothing is parked (R11) */
     if :: instance > 0 -> Observe(who, n) :: else fi;
     if
     :: n == sequence && latest[who] < a ->
@@ -407,7 +411,7 @@ inline TakeCall() {
   fi
 }
 
-/* All of the batch is parked, or nothing: RESEND at once (R14). */
+/* Parks all parts of the batch, or none: then RESEND at once (R14). */
 inline TakeBatch(refused) {
   bad = current[who] != s || !attached[who] || broken || recovering || n != sequence; part = 0;
   do
@@ -446,7 +450,8 @@ inline TakeBatch(refused) {
   fi
 }
 
-/* Nobody reads the answer of this sender's batch any more (attempt 0: of any). Its parts stay (R12). */
+/* The answer to this sender's batch is no longer read (attempt 0: to any of its batches). The
+ * parts stay (R12). */
 inline BatchIsUnread(sender, attempt) {
   k = 0;
   do
@@ -499,7 +504,7 @@ inline SendOwnCall(i_) {
   :: else
   fi
 }
-/* The owner takes its slot back, from whatever state (R2). */
+/* The owner revokes its slot, from any state (R2). */
 inline Revoke(i_) {
   if :: slot[i_] >= TAKEN -> was_taken[i_] = 1 :: else fi;
   slot[i_] = EMPTY; slot_by[i_] = 0; slot_number[i_] = 0; slot_session[i_] = 0; slot_attempt[i_] = 0
@@ -509,7 +514,7 @@ inline ForgetBatch(i_) {
   k = 0;
   do :: k < L -> taken[i_ * L + k] = 0; k++ :: else -> break od
 }
-/* Nobody sends these any more. */
+/* Releases the parts that it holds, so that their owners make their own calls. */
 inline Release(i_) {
   k = 0;
   do
@@ -559,7 +564,7 @@ inline WithdrawIf(condition, i_) {
 #define MAY_GIVE_UP(i) \
   (IN_SLOT(i) && session[i] != 0 && batch[i] != TAKES && batch[i] < WRITES && \
    (slot[i] == ARRIVED || slot[i] == TAKEN && slot_by[i] != i || IS_SENDER(i)))
-/* R5: between taking and the end of publishing, nothing else. */
+/* R5: from taking until the end of publishing, it takes nothing else. */
 #define IS_BUSY(i) (batch[i] == TAKES || batch[i] >= WRITES)
 #define SLOT_TO_TAKE(j) (slot[j] == ARRIVED && slot_number[j] == batch_number[me])
 #define MORE_TO_TAKE(i) \
@@ -571,13 +576,13 @@ inline WithdrawIf(condition, i_) {
 active [L] proctype LocalMember() {
 end:
   do
-  /* The call: posts its slot (R2). */
+  /* The member makes its call: it posts its slot (R2). */
   :: d_step { phase[me] == IDLE && CAN_CALL(me) && batch[me] == 0 ->
       phase[me] = WAITS; gave_up[me] = 0; attempts[me]++; assert(attempts[me] <= ATTEMPTS);
       way[me] = BY_SLOT; in_flight[me] = attempts[me];
       slot[me] = ARRIVED; slot_by[me] = 0; slot_number[me] = number[me]; slot_session[me] = session[me];
       slot_attempt[me] = attempts[me] }
-  /* R3: its own slot first. */
+  /* R3: it takes its own slot first. */
   :: d_step { IN_SLOT(me) && batch[me] == 0 && slot[me] == ARRIVED &&
       (OTHER_ARRIVED(0) || OTHER_ARRIVED(1) || OTHER_ARRIVED(L - 1)) ->
       batch[me] = TAKES; batch_number[me] = number[me]; next_slot[me] = 0;
@@ -589,7 +594,7 @@ end:
       od;
       slot[next_slot[me]] = TAKEN; slot_by[next_slot[me]] = me; taken[me * L + next_slot[me]] = slot_attempt[next_slot[me]];
       next_slot[me]++ }
-  /* The copy, and the look at the words after it (R4); the send. */
+  /* It copies the content, reads the words again (R4), and sends. */
   :: d_step { batch[me] == TAKES && ALIVE(me) && !MORE_TO_TAKE(me) ->
       m = 0; parts_in = 0; j = 0;
       do
@@ -621,7 +626,7 @@ end:
           Send(MESSAGE(BATCH, me, session[me], batch_attempt[me], batch_number[me], 0) | (m << BODY))
         fi
       fi; Clean() }
-  /* W: nobody has come. W2: the sender does not answer (R8). Released (R6). */
+  /* W has passed without another member. W2: the sender does not answer (R8). Released (R6). */
   :: d_step { IN_SLOT(me) && !IS_BUSY(me) && slot[me] == ARRIVED -> Revoke(me); SendOwnCall(me); Clean() }
 #ifndef TAKEN_MEMBERS_WAIT_FOR_EVER
   :: d_step { IN_SLOT(me) && batch[me] == 0 && slot[me] == TAKEN && slot_by[me] != me -> Revoke(me); SendOwnCall(me); Clean() }
@@ -634,11 +639,11 @@ end:
 #endif
       Revoke(me); SendOwnCall(me); Clean() }
   :: d_step { IN_SLOT(me) && !IS_BUSY(me) && slot[me] == RELEASED -> Revoke(me); SendOwnCall(me); Clean() }
-  /* R7, R9: an answer in the slot. */
+  /* R7, R9: it takes the answer in its slot. */
   :: d_step { IN_SLOT(me) && !IS_BUSY(me) && slot[me] == ANSWERED ->
       assert(area_is_whole[slot_by[me]] && area[slot_by[me]] == number[me] + 1);  /* WRONG */
       Revoke(me); TakeResult(me); Clean() }
-  /* Publishing: the result, then the words. */
+  /* It publishes the result, and then the words. */
 #ifdef WORDS_ARE_PUBLISHED_FIRST
   :: d_step { batch[me] == WRITES && ALIVE(me) -> batch[me] = PUBLISHES; next_slot[me] = 0 }
 #else
@@ -664,7 +669,7 @@ end:
       :: any && !all -> Revoke(me); SendOwnCall(me)
       :: else
       fi; Clean() }
-  /* R10: the deadline. R11: the program cancels. */
+  /* R10: its deadline passes. R11: the program cancels. */
   :: d_step { MAY_GIVE_UP(me) && timeouts < TIMEOUT ->
       timeouts++;
       if :: IS_SENDER(me) -> LeaveBatch(me) :: else fi;
@@ -687,7 +692,7 @@ end:
       any = 0;
 #endif
       WithdrawIf(any, me); was_taken[me] = 0; GiveUp(me); Clean() }
-  /* R9: the stream has ended, which the member notices; it revokes before it claims. */
+  /* R9: the member notices the end of its stream. It revokes before it claims. */
   :: d_step { ALIVE(me) && phase[me] != ENDED && cut[me] && session[me] != 0 && !IS_BUSY(me) ->
       session[me] = 0; cut[me] = 0; withdraws[me] = 0;
       if :: way[me] == BY_CALL -> way[me] = 0; in_flight[me] = 0 :: else fi;
@@ -715,14 +720,14 @@ end:
 }
 #endif
 
-/* What befalls each member, and what the daemon does about it. */
+/* Faults of each member, and the daemon's steps that concern one member. */
 #define it (_pid - N)
 #define WANTED(j) (parked[N + j] != 0)
 #define GOES_ON(i) (batch[i] == 0 || batch[i] >= WRITES)
 active [N] proctype Fate() {
 end:
   do
-  /* Attach, with a claim. */
+  /* The member attaches, with a claim. */
   :: d_step { ALIVE(it) && phase[it] != ENDED && session[it] == 0 && !cut[it] && !broken && GOES_ON(it) ->
       sessions[it]++; assert(sessions[it] <= SESSIONS);
       part = 0;
@@ -741,9 +746,9 @@ end:
       ALIVE(it) && phase[it] != ENDED && !cut[it] && number[it] >= sequence && !sent[N + it] && next[it] >= sequence &&
       ANY(WANTED) ->
       sent[N + it] = 1; attempts[it]++; latest[N + it] = attempts[it]; Settle(); Clean() }
-  /* It is dead, and the grace is over. */
+  /* The member is dead, and the grace is over. */
   :: d_step { !recovering && !broken && !ALIVE(it) && !attached[it] -> broken = 1; Clean() }
-  /* A wait ends at the daemon. Of a part that is quiet. */
+  /* A wait ends at the daemon. The end of a part is not reported. */
   :: d_step { !broken && timeouts < TIMEOUT && (parked[it] == OWN_CALL || parked[N + it] == OWN_CALL) ->
       timeouts++; k = (parked[it] == OWN_CALL -> it : N + it);
       AnswerCall(it, latest[k], TIMED_OUT, 0); parked[k] = 0; Clean() }
@@ -900,7 +905,8 @@ end:
   od
 }
 
-/* What waits for a sender that is stopped, waits at the daemon, which so knows what is missing. */
+/* Members that wait for a stopped sender are parked at the daemon, so it knows which member is
+ * missing. */
 #define HAS_ENDED(i) (phase[i] >= DONE || stops > 0 && parked[i] != 0)
 
 active proctype Watch() {

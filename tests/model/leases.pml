@@ -1,26 +1,29 @@
 /* Leases and their tokens: docs/rules.md.
  *
- * Every member wants the outcome of one piece of work. One of them gets the lease, does the work, which writes to a
- * resource under its token, and completes it; the others wait for the outcome. The daemon may be killed, and starts
- * again with nothing. Connections are cut, requests time out and are made anew, processes die, and some are taken for
- * lost and go on. Each step is atomic, and so is Attach. The job re-forms at once after a loss, without the lost.
+ * Every member wants the outcome of one piece of work. One member gets the lease, does the work,
+ * which writes to a resource under the lease's token, and completes the lease. The others wait
+ * for the outcome. The daemon may be killed and restarts without state. Connections are cut,
+ * requests time out and are repeated, processes die, and some processes go on although they
+ * count as lost. Each step is atomic, and so is Attach. After a loss, the job re-forms at once
+ * without the lost member.
  *
  * What must hold:
- *   GROWS    a token is higher than any that was granted before, by whatever daemon
- *   ONE      nobody is granted what a member holds that does not count as lost
+ *   GROWS    a token is higher than any that was granted before, by any daemon
+ *   ONE      no member is granted a lease while another holds it that does not count as lost
  *   FENCED   the resource refuses no member that does not count as lost
- *   STALE    no outcome is taken under a token that the resource would refuse
+ *   STALE    no outcome is accepted under a token that the resource would refuse
  *   ONCE     work is done once unless a process was lost
  *   STUCK    every living member gets an outcome
  *
- * A define breaks one rule: the list is in BUILD.bazel. Not in this model: two daemons, limits, the order of the queue. */
+ * Each mutation in BUILD.bazel is a define that breaks one rule. Not in this model: two daemons,
+ * limits, the order of the queue. */
 
 #ifndef N
 #define N 2
 #endif
 /* How often each fault may happen. */
 #ifndef CRASH
-#define CRASH 0   /* the daemon is killed, and starts again */
+#define CRASH 0   /* the daemon is killed, and restarts without state */
 #endif
 #ifndef CUT
 #define CUT 0     /* a connection breaks */
@@ -29,10 +32,10 @@
 #define KILL 0    /* a process dies */
 #endif
 #ifndef SILENT
-#define SILENT 0  /* a living process is cut off for so long that it is lost */
+#define SILENT 0  /* a living process is cut off for so long that it counts as lost */
 #endif
 #ifndef TIMEOUT
-#define TIMEOUT 0 /* a member gives its request up, and asks again under another id */
+#define TIMEOUT 0 /* a member gives up its request, and repeats it under another id */
 #endif
 
 #include "network.pml"
@@ -46,7 +49,7 @@
 #define ASK 1       /* to the daemon */
 #define ABANDON 2
 #define COMPLETE 3
-#define CLOSE 4     /* the stream, and the calls beside it, have ended */
+#define CLOSE 4     /* the stream and the calls of its session have ended */
 #define GRANT 5     /* to the member */
 #define OUTCOME 6
 #define ABANDONED 7
@@ -58,14 +61,14 @@
 #define ASKS 1
 #define WORKS 2
 #define COMPLETES 3
-#define KNOWS 4     /* the outcome */
+#define KNOWS 4     /* it knows the outcome */
 #define ENDED 5     /* it was told that it is lost */
 #define DEAD 6
 byte phase[N];
 byte request[N];    /* its id */
 byte token[N];      /* of the lease that it holds, or of the outcome that it knows */
-byte abandons[N];   /* the id of the request that it has given up, until the daemon acknowledges that; 0: none */
-bool sent[N];       /* what it waits for was sent in this session */
+byte abandons[N];   /* the id of the request that it has given up, until the daemon acknowledges; 0: none */
+bool sent[N];       /* its pending request was sent in this session */
 bool sent_abandon[N];
 byte session[N];
 byte sessions[N];
@@ -76,19 +79,19 @@ byte instance;
 bool recovering;
 bool attached[N];
 byte current[N];
-byte holder;        /* 1 + the member; 0: nobody */
+byte holder;        /* 1 + the member; 0: none */
 byte holder_request;
 byte held_token;
 byte outcome_token; /* 0: not completed */
-byte waits[N];      /* the request that waits; 0: none */
-byte given_up[N];   /* a bit for each abandoned request */
-byte highest;       /* token that it has granted or heard of */
-/* The members of the epoch know this, so it outlives a daemon. */
+byte waits[N];      /* the parked request; 0: none */
+byte given_up[N];   /* one bit for each abandoned request */
+byte highest;       /* the highest token that it has granted or heard of */
+/* All members of the epoch know this, so it survives the daemon. */
 bool lost[N];
 
 /* ---- What has happened ---- */
 byte crashes, cuts, kills, silences, timeouts;
-byte granted;       /* the highest token ever: wall clocks are always higher */
+byte granted;       /* the highest token ever granted; wall clocks are always above it */
 byte written;       /* the highest token that the resource has seen */
 byte works;
 
@@ -107,7 +110,7 @@ hidden byte i, j, who, s, r, t, kind;
 #else
 #define ANSWER_COUNTS(m) (SESSION(m) == session[WHO(m)])
 #endif
-/* Messages that change nothing, whenever they arrive. */
+/* Messages that change nothing, whenever they arrive. Dropping them at once saves states. */
 #define USELESS(m) \
   (KIND(m) <= CLOSE && SESSION(m) != current[WHO(m)] || \
    KIND(m) > CLOSE && (!ANSWER_COUNTS(m) || !ALIVE(WHO(m))))
@@ -127,7 +130,7 @@ inline Clean() {
 
 inline Answer(what, m, id, number) { Send(MESSAGE(what, m, current[m], id, number)) }
 
-/* The work is done: all who wait are told. */
+/* The work is done: tells all that wait. */
 inline Publish(number) {
   outcome_token = number; holder = 0; holder_request = 0; held_token = 0;
   i = 0;
@@ -141,8 +144,8 @@ inline Publish(number) {
 
 #define MAX(a, b) (a > b -> a : b)
 
-/* The member's claim. A grant is believed while the daemon recovers, unless a later one is known; an outcome beats a
- * grant under its token or a lower one. */
+/* Takes the member's claim. While the daemon recovers, it accepts a claimed grant unless it
+ * knows a later one. An outcome replaces a grant with its token or a lower one. */
 inline Claim(m) {
   highest = MAX(highest, token[m]);
   if
@@ -154,7 +157,7 @@ inline Claim(m) {
     fi;
     if
     :: holder == m + 1 && held_token == token[m] || outcome_token == token[m] -> skip
-    :: else -> phase[m] = IDLE; token[m] = 0  /* it does not stand: the member forgets it */
+    :: else -> phase[m] = IDLE; token[m] = 0  /* the grant is void: the member forgets it */
     fi
   :: phase[m] == KNOWS ->
 #ifndef OUTCOMES_ARE_NOT_CLAIMED
@@ -198,7 +201,7 @@ end:
 #endif
   :: d_step { abandons[_pid] != 0 && session[_pid] != 0 && !sent_abandon[_pid] && ALIVE(_pid) ->
       sent_abandon[_pid] = 1; Send(MESSAGE(ABANDON, _pid, session[_pid], abandons[_pid], 0)); Clean() }
-  /* The work, which ends with a write to the resource. */
+  /* The holder works, and writes to the resource at the end. */
   :: d_step { phase[_pid] == WORKS ->
       assert(token[_pid] >= written || lost[_pid]);  /* FENCED */
       if
@@ -211,7 +214,7 @@ end:
   :: d_step { phase[_pid] == COMPLETES && session[_pid] != 0 && !sent[_pid] ->
       sent[_pid] = 1; Send(MESSAGE(COMPLETE, _pid, session[_pid], 0, token[_pid])); Clean() }
 
-  /* The connection. */
+  /* The connection breaks or is restored. */
   :: d_step { ALIVE(_pid) && session[_pid] != 0 && cut[_pid] ->
       session[_pid] = 0; cut[_pid] = 0; sent[_pid] = 0; sent_abandon[_pid] = 0; Clean() }
   :: d_step { ALIVE(_pid) && session[_pid] == 0 ->
@@ -222,7 +225,7 @@ end:
         attached[_pid] = 1; waits[_pid] = 0;
         Claim(_pid)
       fi; Clean() }
-  /* The daemon: it is lost, dead or silent for longer than the grace. */
+  /* The member is lost: it is dead, or has been silent for longer than the grace. */
   :: d_step { !recovering && !attached[_pid] && !lost[_pid] && !ALIVE(_pid) ->
       lost[_pid] = 1; waits[_pid] = 0; current[_pid] = 0;
       if :: holder == _pid + 1 -> holder = 0; holder_request = 0; held_token = 0 :: else fi; Clean() }
@@ -241,7 +244,7 @@ end:
 #ifdef TOKENS_START_ANEW
       highest++;
 #else
-      highest = MAX(highest, granted) + 1;  /* the wall clock is above all that was granted */
+      highest = MAX(highest, granted) + 1;  /* the wall clock is above all granted tokens */
 #endif
       assert(highest > granted);  /* GROWS */
       granted = highest;

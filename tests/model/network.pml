@@ -1,16 +1,17 @@
-/* The messages on their way, as a sorted array: a state does not depend on the order in which they were sent.
- * Messages overtake one another. Each is one number. The model that includes this file says what is in it. */
+/* Messages in flight, as a sorted array, so that a state does not depend on the order in which
+ * they were sent. Messages overtake one another. Each is one number, whose layout the including
+ * model defines. */
 
 #ifndef QUEUE
 #define QUEUE 8
 #endif
 
 int net[QUEUE];
-byte on_way;  /* how many there are */
+byte on_way;  /* the number of messages */
 hidden byte hole;
 hidden int message;
 
-/* Puts a message on its way. */
+/* Sends a message. */
 inline Send(m) {
   message = m;
   assert(on_way < QUEUE);
@@ -23,7 +24,7 @@ inline Send(m) {
   on_way++
 }
 
-/* Takes out the message at that place. */
+/* Removes the message at that place. */
 inline Remove(place) {
   hole = place;
   on_way--;

@@ -1,20 +1,21 @@
 /* Collectives, sessions, Leave and the restart of the coordinator: docs/rules.md.
  *
- * N members call K collectives (all-gathers), one after the other, and then Leave. The daemon may be killed, and
- * starts again with nothing. Connections are cut, and what was on its way arrives late or never. Calls time out,
- * are cancelled and repeated; processes die. Each step of a member or of the daemon is atomic, as those of
- * MemberCore and Coordinator are. Attach is one step: a lost answer to it is an Attach and a cut.
+ * N members make K collectives (all-gathers), one after the other, and then call Leave. The
+ * daemon may be killed and restarts without state. Connections are cut, and messages in flight
+ * arrive late or never. Calls time out, are cancelled and are repeated; processes die. Each step
+ * of a member or of the daemon is atomic, as a step of MemberCore or Coordinator is. Attach is
+ * one step: a lost answer to it equals an Attach and a cut.
  *
  * What must hold:
  *   AGREE    all members that complete a collective get the same result
- *   GHOST    no collective completes with an arrival that its member has given up, unless the daemon will yet hear
- *            of that
+ *   GHOST    no collective completes with an arrival that its member has given up, unless the news
+ *            of that is still on its way to the daemon
  *   ENDED    no member ends with an error unless a process was lost
- *   REFUSED  the daemon refuses no call, since the members keep to the rules
+ *   REFUSED  the daemon refuses no call, since the members follow the rules
  *   STUCK    every living member comes to an end
  *
- * A define breaks one rule: the list is in BUILD.bazel. Not in this model: leases (leases.pml), node fan-in
- * (fan_in.pml), elastic jobs, two daemons, groups beside the world. */
+ * Each mutation in BUILD.bazel is a define that breaks one rule. Not in this model: leases
+ * (leases.pml), node fan-in (fan_in.pml), elastic jobs, two daemons, groups beside the world. */
 
 #ifndef N
 #define N 2
@@ -25,7 +26,7 @@
 
 /* How often each fault may happen. */
 #ifndef CRASH
-#define CRASH 0    /* the daemon is killed, and starts again */
+#define CRASH 0    /* the daemon is killed, and restarts without state */
 #endif
 #ifndef CUT
 #define CUT 0      /* a connection breaks */
@@ -43,7 +44,7 @@
 #define COPY 0     /* a call arrives twice */
 #endif
 #ifndef DISAGREE
-#define DISAGREE 0 /* 1: the last member calls something else at number 0 */
+#define DISAGREE 0 /* 1: the last member makes another call at number 0 */
 #endif
 
 #include "network.pml"
@@ -58,9 +59,9 @@
 #define CONTENT(m) (((m) >> 16) & 31)
 #define CALL 1     /* to the daemon: an arrival */
 #define CALL_END 2 /* to the daemon: the call was cancelled */
-#define CLOSE 3    /* to the daemon: the stream, and the calls beside it, have ended */
+#define CLOSE 3    /* to the daemon: the stream and the calls of its session have ended */
 #define RESULT 4   /* to the member */
-#define DEADLINE 5 /* to the member: the wait has ended */
+#define DEADLINE 5 /* to the member: the wait has timed out */
 
 /* ---- A member ---- */
 #define IDLE 0     /* between two calls */
@@ -69,32 +70,32 @@
 #define LEFT 3     /* Leave has returned */
 #define ENDED 4    /* with ABORTED */
 #define DEAD 5
-#define FINISHED 6 /* was told that its group is finished */
+#define FINISHED 6 /* it was told that its group is finished */
 byte phase[N];
-byte number[N];    /* of the collective that it is in, or calls next */
-byte session[N];   /* 0: it has none */
+byte number[N];    /* of its current or next collective */
+byte session[N];   /* 0: none */
 byte sessions[N];  /* how many it has had */
-bool cut[N];       /* its connection is broken, which it has not noticed */
+bool cut[N];       /* its connection is broken, and it has not noticed */
 byte attempts[N];  /* of its latest send */
 byte in_flight[N]; /* the attempt of the send that counts; 0: none */
-byte content[N];   /* of that number, once sent: 1 or 2 */
-byte kept[N];      /* its content of the number before */
+byte content[N];   /* of the current number, once sent: 1 or 2 */
+byte kept[N];      /* its content at the number before */
 
 /* ---- The daemon ---- */
 byte instance;
 bool recovering;
 bool knows_roster = 1;
-bool parked_claim[N]; /* attached, and not answered until the roster is known */
-bool asked[N];        /* for the roster */
+bool parked_claim[N]; /* attached, but not answered before the roster is known */
+bool asked[N];        /* it was asked for the roster */
 bool asked_somebody;
 bool attached[N];
-byte current[N];      /* the member's session here */
-bool heard[N];        /* the member has said at which number it is */
+byte current[N];      /* the member's current session at this daemon */
+bool heard[N];        /* the member has told its number */
 byte sequence;
-byte arrived[N];      /* content; 0: has not come */
+byte arrived[N];      /* content; 0: has not arrived */
 byte arrived_as[N];   /* the latest attempt */
 byte waiter[N];       /* the attempt of the parked call; 0: none */
-byte past[N];         /* content of the collective before; 0: not known */
+byte past[N];         /* its content in the collective before; 0: unknown */
 byte past_as[N];
 byte past_waiter[N];
 bool leaving[N];
@@ -103,7 +104,7 @@ bool finished;
 
 /* ---- What has happened ---- */
 byte crashes, cuts, kills, timeouts, cancels, copies;
-byte result_of[K];    /* what the first member to complete it got */
+byte result_of[K];    /* the result that the first member to complete it got */
 
 hidden byte i, j, next, outcome, who, s, a, n, x;
 hidden byte all, known, will_hear;
@@ -120,14 +121,14 @@ hidden byte all, known, will_hear;
 #define CLOSE_COUNTS(s, m) ((s) == current[m])
 #endif
 
-/* An answer counts for the send in flight, in the current session. */
+/* An answer counts only for the send in flight, in the current session. */
 #ifdef TAKE_RESULTS_OF_OLD_SESSIONS
 #define ANSWER_COUNTS(m, s, a, n) (phase[m] == WAITS && (n) == number[m])
 #else
 #define ANSWER_COUNTS(m, s, a, n) (phase[m] == WAITS && (s) == session[m] && (a) == in_flight[m])
 #endif
 
-/* Messages that change nothing, whenever they arrive. */
+/* Messages that change nothing, whenever they arrive. Dropping them at once saves states. */
 #define USELESS(m) \
   (KIND(m) <= CALL_END && SESSION(m) != current[WHO(m)] || \
    KIND(m) == CLOSE && !CLOSE_COUNTS(SESSION(m), WHO(m)) || \
@@ -146,7 +147,7 @@ inline Clean() {
   j = 0
 }
 
-/* What the past all-gather returns: a bit for each, and a last bit that is set. */
+/* The result of the past all-gather: one bit for each member, and a last bit that is always set. */
 inline ResultOf() {
   outcome = 1; j = 0;
   do
@@ -155,7 +156,7 @@ inline ResultOf() {
   od
 }
 
-/* Answers the members that wait for the past collective, if all that it consists of is known. */
+/* Answers the members that wait for the past collective, if all its content is known. */
 inline AnswerPast() {
   known = 1; i = 0;
   do
@@ -197,7 +198,8 @@ inline MoveOn() {
   AnswerPast()
 }
 
-/* What a member says first to a restarted daemon is believed to be ahead of it. */
+/* The first number that a member tells a restarted daemon is believed, even if it is ahead of
+ * the daemon's. */
 inline Observe(m) {
   if
 #ifdef CLAIMS_DO_NOT_COUNT
@@ -210,7 +212,7 @@ inline Observe(m) {
   heard[m] = 1
 }
 
-/* The Attach is answered, and what the claim says counts. */
+/* Answers the Attach call, and accepts the claim. */
 inline Enter(m) {
   attached[m] = 1;
   waiter[m] = 0; past_waiter[m] = 0;
@@ -221,14 +223,14 @@ inline Enter(m) {
 #endif
 }
 
-/* Under a new attempt. */
+/* Sends the member's call again, under a new attempt. */
 inline SendCall(m) {
   attempts[m]++;
   in_flight[m] = attempts[m];
   Send(MESSAGE(CALL, m, session[m], attempts[m], number[m], content[m]))
 }
 
-/* Its epoch is broken. A member that leaves needs nothing of it. */
+/* The member's epoch is broken. A member that is leaving needs nothing more from it. */
 inline EndMember(m) {
   in_flight[m] = 0;
   if
@@ -245,11 +247,11 @@ inline EndMember(m) {
 #define WAITS_FOR_PAST(m) (past_waiter[m] != 0)
 #define IS_LEAVING(m) (leaving[m])
 
-/* The steps of a member, and those of the daemon that are about it. */
+/* The steps of a member, and the daemon's steps that concern one member. */
 active [N] proctype Member() {
 end:
   do
-  /* The program calls. */
+  /* The program makes its call. */
   :: d_step { phase[_pid] == IDLE && number[_pid] < K && CAN_SEND(_pid) ->
       phase[_pid] = WAITS;
 #ifdef OWN_CONTENT_IS_FORGOTTEN
@@ -276,7 +278,7 @@ end:
       phase[_pid] = LEFT; Clean() }
 #endif
 
-  /* The connection: the member notices its end, and attaches again. */
+  /* The member notices the end of its connection, and attaches again. */
   :: d_step { ALIVE(_pid) && session[_pid] != 0 && cut[_pid] ->
       session[_pid] = 0; cut[_pid] = 0; in_flight[_pid] = 0; Clean() }
   :: d_step { ALIVE(_pid) && session[_pid] == 0 && !broken ->
@@ -288,18 +290,19 @@ end:
       :: else -> parked_claim[_pid] = 1; recovering = 1
       fi;
       Clean() }
-  /* What the daemon tells it: by the stream's events, or in the place of an answer to Attach. */
+  /* The daemon tells the member of a broken epoch or a finished group: by an event, or as the
+   * answer to Attach. */
   :: d_step { phase[_pid] < LEFT && broken && (TALKS(_pid) || session[_pid] == 0) -> EndMember(_pid); Clean() }
   :: d_step { phase[_pid] < LEAVES && finished && TALKS(_pid) ->
       phase[_pid] = FINISHED; in_flight[_pid] = 0; Clean() }
 #ifndef CONTRIBUTIONS_ARE_NOT_SENT_AGAIN
-  /* NeedContribution, and what the member sends then. */
+  /* NeedContribution, and the contribution that the member sends. */
   :: d_step { phase[_pid] < LEFT && TALKS(_pid) && !recovering && sequence > 0 && number[_pid] == sequence &&
       kept[_pid] != 0 && past[_pid] == 0 && ANY(WAITS_FOR_PAST) ->
       past[_pid] = kept[_pid]; AnswerPast(); Clean() }
 #endif
 
-  /* A claim does not bring the roster: one claimant after the other is asked for it. */
+  /* A claim does not contain the roster. The daemon asks one claimant after the other for it. */
 #ifdef ONE_IS_ASKED_FOR_THE_ROSTER
   :: d_step { !knows_roster && parked_claim[_pid] && !asked_somebody -> asked[_pid] = 1; asked_somebody = 1 }
 #else
@@ -316,11 +319,12 @@ end:
       od;
       Clean() }
 
-  /* The daemon ends its wait. */
+  /* The daemon's wait time-out ends the call. */
   :: d_step { waiter[_pid] != 0 && timeouts < TIMEOUT ->
       timeouts++;
       Send(MESSAGE(DEADLINE, _pid, current[_pid], waiter[_pid], sequence, 0)); waiter[_pid] = 0; Clean() }
-  /* It is lost: dead, or silent for longer than the grace. Living members are back before that. */
+  /* The member is lost: it is dead, or has been silent for longer than the grace. Living members
+   * are back before that. */
   :: d_step { knows_roster && !recovering && !broken && !attached[_pid] && !ALL(IS_LEAVING) && IS_LOST(_pid) ->
       broken = 1; Clean() }
 
@@ -335,7 +339,7 @@ end:
 }
 
 
-/* All are parked, or two of them disagree. */
+/* Whether all members are parked, or two of them disagree. */
 inline Complete() {
   all = 1; known = 0; i = 0;
   do
@@ -382,12 +386,12 @@ inline Complete() {
 
 inline Arrive() {
   if
-  :: finished -> skip  /* the event says so */
+  :: finished -> skip  /* an event says so */
   :: !finished && n == sequence ->
     if
     :: SENT_BEFORE(who, a) -> skip  /* CANCELLED, which its sender ignores */
     :: else ->
-      assert(arrived[who] == 0 || arrived[who] == x);  /* REFUSED: other content */
+      assert(arrived[who] == 0 || arrived[who] == x);  /* REFUSED: the content has changed */
 #ifdef ARRIVALS_ARE_COUNTED
       if :: waiter[who] != 0 -> waiter[(who + 1) % N] = 31 :: else fi;
 #endif
@@ -408,7 +412,7 @@ inline Arrive() {
 }
 
 inline EndCall() {
-  j = 0;  /* nothing of a call arrives after its end */
+  j = 0;  /* no message of a call arrives after its end */
   do
   :: j < on_way ->
     if
@@ -425,7 +429,7 @@ inline EndCall() {
 #endif
 }
 
-/* The stream's end takes the calls beside it along. */
+/* The end of the stream ends the calls of its session. */
 inline Close() {
   if
   :: CLOSE_COUNTS(s, who) ->
@@ -456,7 +460,7 @@ inline TakeDeadline() {
 #define IS_THERE (PLACE < on_way)
 #define LOSES_CONNECTION(m) (cut[WHO(m)] || phase[WHO(m)] == DEAD || session[WHO(m)] != SESSION(m))
 
-/* One for each place of the network. */
+/* One process for each place in the network. */
 active [QUEUE] proctype Carrier() {
 end:
   do
@@ -474,7 +478,7 @@ end:
       :: outcome == DEADLINE -> TakeDeadline()
       fi;
       Clean() }
-  /* Lost with its connection. */
+  /* The message is lost with its connection. */
   :: d_step { IS_THERE && KIND(net[PLACE]) != CLOSE && LOSES_CONNECTION(net[PLACE]) -> Remove(PLACE); Clean() }
   :: d_step { IS_THERE && KIND(net[PLACE]) == CALL && copies < COPY -> copies++; Send(net[PLACE]) }
   od
@@ -487,8 +491,9 @@ end:
 active proctype Daemon() {
 end:
   do
-  /* A recovery ends when all members are here, or with the grace: only the absent do not come back within it. Where
-   * all who are here leave, the absent may have left too. */
+  /* A recovery ends when all members have attached, or with the grace, in which only dead
+   * members do not come back. If all attached members are leaving, the absent ones may have left
+   * too. */
   :: d_step { recovering && knows_roster && ALL(IS_HERE_OR_GONE) ->
       recovering = 0;
       if :: ANY(IS_ABSENT) && !ALL(LEAVES_OR_IS_ABSENT) -> broken = 1 :: else fi;
@@ -499,7 +504,7 @@ end:
       :: else -> break
       od;
       Clean() }
-  /* The daemon is killed: all that it knew is gone. */
+  /* The daemon is killed, and all its state is gone. */
   :: d_step { crashes < CRASH ->
       crashes++; instance++;
       recovering = 0; knows_roster = 0; asked_somebody = 0; sequence = 0; broken = 0; finished = 0;
