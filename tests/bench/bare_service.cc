@@ -1,4 +1,4 @@
-// The service of bare.proto, for so many ranks: bare_service PORT_FILE RANKS. Runs until it is
+// The service of bare.proto for a number of ranks: bare_service PORT_FILE RANKS. Runs until it is
 // killed.
 #include <cstdio>
 #include <cstdlib>
@@ -18,8 +18,8 @@ namespace {
 
 using Reactor = grpc::ServerUnaryReactor;
 
-// The requests as bytes: those of several, one after the other, are all their values in one
-// message.
+// Takes requests as bytes. The concatenation of several requests is one message with all their
+// values.
 using Base = BareService::WithRawCallbackMethod_Meet<BareService::WithCallbackMethod_Acquire<
     BareService::WithCallbackMethod_Publish<BareService::Service>>>;
 
@@ -69,7 +69,7 @@ class Service final : public Base {
     std::vector<Waiter> waiters;
   };
 
-  // All of them at the last arrival, else none.
+  // Returns all parked calls at the last arrival, and none before.
   std::vector<Parked> Arrive(const Parked& call) {
     const std::lock_guard<std::mutex> lock(mutex_);
     parked_.push_back(call);
@@ -91,7 +91,8 @@ class Service final : public Base {
     }
   }
 
-  // Whether to answer at once: the first who asks, and those who ask when the value is there.
+  // Returns whether to answer at once: the first caller, and callers that come when the value is
+  // there.
   bool Granted(const std::string& name, const Waiter& caller) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Work& work = works_[name];
@@ -124,7 +125,7 @@ bool WritePort(const std::string& path, int port) {
 }
 
 int Main(const std::string& port_file, size_t ranks) {
-  // As in musterd: Debian's Abseil, which gRPC uses, looks for deadlocks at every lock.
+  // As in musterd: Debian's Abseil, which gRPC uses, checks for deadlocks at every lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   Service service(ranks);
   grpc::ServerBuilder builder;

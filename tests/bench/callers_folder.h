@@ -7,7 +7,8 @@
 
 namespace muster::testing {
 
-// A path as the caller of `bazel run` means it, which starts programs in a folder of its own.
+// Returns a path relative to the folder in which `bazel run` was called. Bazel starts programs in
+// another folder.
 inline std::string FromCallersFolder(const std::string& path) {
   const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
   if (folder == nullptr || path.empty()) return path;

@@ -1,15 +1,16 @@
 #!/bin/bash
-# Instructions of one barrier: in a rank's process, the SDK with all its threads, and in musterd for each
-# arrival; beside them those of a bare gRPC call and of the service that parks it. Of ranks that call each by
-# itself, as on nodes of their own, and of ranks that share a node and arrive together: there the one that is
-# counted comes last, being the slowest, and calls for all. No times: these numbers are nearly the same on a
-# busy machine. Needs valgrind.
+# Counts the instructions of one barrier: in a rank's process (the SDK with all its threads), and in
+# musterd for each arrival. Beside them, counts those of a bare gRPC call and of the service that
+# parks it. In one half of the runs each rank makes its own calls, as on separate nodes. In the
+# other half, the ranks share a node and arrive together. There the counted rank, which is the
+# slowest, comes last and makes the call for all. Times are not measured: instructions hardly depend
+# on other load. Needs valgrind.
 #
 #   bazel run //tests/bench:calls                 2 and 8 ranks; a minute
 #   bazel run //tests/bench:calls -- 32           other sizes
-#   OBSERVED=1 bazel run //tests/bench:calls      of a musterd that serves metrics and writes a journal
-#   PROFILES=/tmp/calls bazel run //tests/bench:calls   keeps callgrind's profiles there:
-#                                                 callgrind_annotate --inclusive=yes says where they go
+#   OBSERVED=1 bazel run //tests/bench:calls      musterd serves metrics and writes a journal
+#   PROFILES=/tmp/calls bazel run //tests/bench:calls   keeps callgrind's profiles there, for
+#                                                 callgrind_annotate --inclusive=yes
 set -euo pipefail
 
 BENCH="$(cd "$(dirname "$0")" && pwd)"
@@ -19,7 +20,7 @@ readonly MUSTERD="$BENCH/../../server/musterd"
 readonly PROFILES="${PROFILES:-$WORK}"
 readonly OBSERVED="${OBSERVED:-}"
 readonly BARRIERS=200
-readonly PATIENCE=300   # seconds
+readonly PATIENCE=300  # seconds
 trap 'stop_all; rm -rf "$WORK"' EXIT
 sizes=("$@")
 [ ${#sizes[@]} -gt 0 ] || sizes=(2 8)
@@ -47,7 +48,8 @@ under_callgrind() {
   exec valgrind --tool=callgrind --callgrind-out-file="$out" --log-file="$out.log" "${options[@]}" "$@"
 }
 
-# start_service SIDE RANKS [OUT]: under callgrind if there is an OUT; its instrumentation is off.
+# start_service SIDE RANKS [OUT]: starts the service, under callgrind if OUT is given, with
+# instrumentation off.
 start_service() {
   local command=("$BENCH/bare_service" "$job/port" "$2")
   [ "$1" = bare ] || command=("$MUSTERD" --listen=127.0.0.1:0 --port-file="$job/port" --world-size="$2")
@@ -68,7 +70,7 @@ start_service() {
   fail "the service does not listen"
 }
 
-# start_ranks SIDE RANKS [OUT]: the first under callgrind if there is an OUT.
+# start_ranks SIDE RANKS [OUT]: starts the ranks, the first under callgrind if OUT is given.
 start_ranks() {
   local rank fd
   exec {replies}<> "$job/replies"
@@ -100,8 +102,8 @@ await() {
   done
 }
 
-# begin SIDE RANKS: a job that has joined and has warmed up; the variables service_out and rank_out say
-# what runs under callgrind.
+# begin SIDE RANKS: starts a job that has joined and warmed up. If the variables service_out and
+# rank_out are set, the service and the first rank run under callgrind.
 begin() {
   job=$(mktemp -d "$WORK/job.XXXXXX")
   mkfifo "$job/replies"
@@ -114,7 +116,8 @@ begin() {
 
 total_of() { awk '/^totals: / { print $2 }' "$1"; }
 
-# of_rank SIDE RANKS: of one barrier. The rank itself counts from the first to the last.
+# of_rank SIDE RANKS: prints a rank's instructions of one barrier. The rank counts from its first to
+# its last one.
 of_rank() {
   local rank_out=$PROFILES/$1.$2.rank service_out=
   rm -f "$rank_out"*
@@ -125,7 +128,8 @@ of_rank() {
   echo $(($(total_of "$rank_out") / BARRIERS))
 }
 
-# of_service SIDE RANKS: of one arrival. The ranks meet in one more barrier before they begin.
+# of_service SIDE RANKS: prints the service's instructions of one arrival. The ranks make one more
+# barrier before they begin.
 of_service() {
   local service_out=$PROFILES/$1.$2.service rank_out=
   rm -f "$service_out"*
@@ -147,7 +151,7 @@ row() {
 }
 
 mkdir -p "$PROFILES"
-fanin=0   # whether ranks arrive together
+fanin=0  # 1: ranks arrive together
 echo "| instructions | Muster | bare gRPC | ratio |"
 echo "|---|---|---|---|"
 for ranks in "${sizes[@]}"; do

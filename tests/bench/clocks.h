@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// Nanoseconds by a clock: CLOCK_MONOTONIC, which is one for all processes of a machine, or
+// Returns the nanoseconds of a clock: CLOCK_MONOTONIC, which all processes of a machine share, or
 // CLOCK_PROCESS_CPUTIME_ID.
 inline int64_t Nanos(clockid_t clock) {
   timespec now = {};
@@ -16,7 +16,7 @@ inline int64_t Nanos(clockid_t clock) {
   return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
 }
 
-// Processor time of another process, in nanoseconds; 0 when it has ended.
+// Returns the processor time of another process in nanoseconds, or 0 if it has ended.
 inline int64_t ProcessorNanosOf(pid_t pid) {
   clockid_t clock;
   return clock_getcpuclockid(pid, &clock) == 0 ? Nanos(clock) : 0;

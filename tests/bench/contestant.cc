@@ -12,14 +12,14 @@
 namespace muster::testing {
 namespace {
 
-constexpr char kPython[] = "/usr/bin/python3";  // whose wheels tools/peers brings
+constexpr char kPython[] = "/usr/bin/python3";  // the Python that tools/peers installs wheels for
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// As tools/peers chooses it.
+// Returns the folder that tools/peers would choose.
 std::string ChosenPeersHome() {
   if (const std::string home = Variable("MUSTER_PEERS_HOME"); !home.empty()) return home;
   std::string data = Variable("XDG_DATA_HOME");
@@ -29,7 +29,7 @@ std::string ChosenPeersHome() {
 
 double MicrosOfProcess(pid_t pid) { return static_cast<double>(ProcessorNanosOf(pid)) / 1e3; }
 
-// Of one number of every rank: the upper median, the mean.
+// Return the upper median and the mean of one column of all ranks' answers.
 double MedianOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
   std::vector<double> values;
   for (const RankCrew::Numbers& answer : answers) {
@@ -110,7 +110,7 @@ absl::Status Contestant::StartService() {
   return absl::OkStatus();
 }
 
-// The process that starts the ranks is the service, too.
+// The process that starts the ranks is also the service.
 std::unique_ptr<Process> Contestant::StartPeer(const std::string& port_file) const {
   const std::string program = absl::StrCat("tests/bench/", NameOf(side_), "_ranks.py");
   return Process::Start(
@@ -153,13 +153,13 @@ absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
   if (!answers.ok()) return answers.status();
   const double used = MicrosOfProcess(service_) - before;
   if (const absl::Status cleaned = Clean(count); !cleaned.ok()) return cleaned;
-  // The ranks meet in one barrier before they begin.
+  // The ranks make one more barrier before they begin.
   const int served = operation.kind == "barrier" ? count + 1 : count;
   return Sample{MedianOf(*answers, 0) / 1e3 / count, MedianOf(*answers, 1) / 1e3,
                 MeanOf(*answers, 2) / 1e3 / count, used / served / ranks_};
 }
 
-// Keys of peers are theirs to remove; that is not part of the time.
+// Removes the keys that the operations have left at peers. This is not part of the measured time.
 absl::Status Contestant::Clean(int count) {
   if (IsMuster(side_) || side_ == Side::kBare) return absl::OkStatus();
   crew_.Tell(absl::StrCat("clean ", next_ - count, " ", count));

@@ -13,31 +13,32 @@
 
 namespace muster::testing {
 
-// What control_plane.cc compares. kMusterApart is Muster where each rank calls by itself, as on
+// The contestants of control_plane.cc. In kMusterApart, each Muster rank makes its own calls, as on
 // nodes that have one rank.
 enum class Side { kMuster, kMusterApart, kBare, kTcpStore, kJax };
 inline constexpr Side kSides[] = {Side::kMuster, Side::kMusterApart, Side::kBare, Side::kTcpStore,
                                   Side::kJax};
 inline bool IsMuster(Side side) { return side == Side::kMuster || side == Side::kMusterApart; }
-// "muster", for files; "Muster", for people.
+// Return "muster", for file names, and "Muster", for people.
 std::string NameOf(Side side);
 std::string TitleOf(Side side);
 
-// Where tools/peers has put PyTorch and JAX; empty if it has not.
+// Returns the folder where tools/peers has installed PyTorch and JAX, or "" if it has not.
 std::string PeersHome();
-// Whether it can run here.
+// Returns whether this side can run on this machine.
 bool IsInstalled(Side side);
 
-// What the ranks do; `kind` and `bytes` are words of the command "run" in control_plane_rank.cc.
+// An operation of the ranks. `kind` and `bytes` are words of the command "run" in
+// control_plane_rank.cc.
 struct Operation {
   std::string title;
   std::string kind;
   size_t bytes = 0;
 };
 
-// What one operation costs, in microseconds: the time of a rank, and the median of its operations,
-// both as the median rank has them; processor time of a rank, the mean of all; processor time of
-// the service for one rank.
+// The cost of one operation, in microseconds. `wall` is the time of a rank, and `median` the median
+// of its operations; both are those of the median rank. `client` is the processor time of a rank,
+// the mean of all ranks. `service` is the processor time of the service for one rank.
 struct Sample {
   double wall = 0;
   double median = 0;
@@ -45,17 +46,18 @@ struct Sample {
   double service = 0;
 };
 
-// A job of one side: a service, and ranks, all of them processes.
+// A job of one side: a service and ranks, all of them processes.
 class Contestant {
  public:
-  // All processes have loaded what they need, and no rank has connected. `observed`: Muster's
-  // service serves metrics and writes a journal.
+  // Starts the processes. When this returns, all have loaded their programs, and no rank has
+  // connected. `observed`: Muster's service serves metrics and writes a journal.
   static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, int ranks,
                                                            bool observed = false);
 
-  // From the first rank's call to the last one's return. Call it once, and first.
+  // Joins. Measures from the first rank's call to the last one's return. Call this once, before
+  // Run().
   absl::StatusOr<Sample> Join();
-  // So many operations, one after the other.
+  // Runs `count` operations, one after the other.
   absl::StatusOr<Sample> Run(const Operation& operation, int count);
   absl::Status Leave();
 
@@ -70,10 +72,10 @@ class Contestant {
   const int ranks_;
   const bool observed_;
   std::string address_;
-  std::unique_ptr<TestDaemon> daemon_;  // Muster's service
-  RankCrew crew_;                       // goes first, with every other process
+  std::unique_ptr<TestDaemon> daemon_;  // the service of Muster
+  RankCrew crew_;                       // destroyed first, with all processes except the daemon
   pid_t service_ = 0;
-  int64_t next_ = 0;  // number of the next operation
+  int64_t next_ = 0;  // the number of the next operation
 };
 
 }  // namespace muster::testing

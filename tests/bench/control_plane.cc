@@ -1,8 +1,8 @@
-// What programs pay for the control plane: real processes that use the public SDK against a real
-// musterd, on one node that they share or each as if it had its own, and, in turns with them, the
-// floor (blocking gRPC calls to a bare service that parks them), PyTorch's TCPStore and JAX's
-// coordination service, where tools/peers has brought these. What the machine does meanwhile hits
-// all of them; the ratios are the figures to look at.
+// Measures what programs pay for the control plane. Real processes use the public SDK with a real
+// musterd, on one shared node or as if each had its own node. They take turns with the floor
+// (blocking gRPC calls to a bare service that parks them), and with PyTorch's TCPStore and JAX's
+// coordination service if tools/peers has installed these. Other load on the machine affects all of
+// them alike, so compare the ratios.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -41,7 +41,7 @@ const std::vector<Operation>& Operations() {
   return *operations;
 }
 
-// Jobs of one size, one of each side.
+// Jobs of one size, one for each side.
 class Contest {
  public:
   Contest(const Settings& settings, int ranks) : settings_(settings), ranks_(ranks) {
@@ -90,7 +90,7 @@ class Contest {
     return absl::OkStatus();
   }
 
-  // All sides in turns. Each begins as often as the others.
+  // Runs all sides in turns. Each is the first equally often.
   absl::Status RunRounds(const Operation& operation, Comparison* comparison) {
     std::map<Side, int> counts;
     for (auto& [side, job] : jobs_) {

@@ -1,9 +1,9 @@
-// One rank of control_plane.cc: control_plane_rank muster|bare FOLDER RANK RANKS. Does what the
-// lines of the pipe FOLDER/commands.RANK say, and answers each with a line in FOLDER/replies, "RANK
-// WORD NUMBER...":
+// One rank of control_plane.cc: control_plane_rank muster|bare FOLDER RANK RANKS. It reads
+// commands, one a line, from the pipe FOLDER/commands.RANK. It answers each with a line in
+// FOLDER/replies, "RANK WORD NUMBER...":
 //
 //   (start)                          up
-//   join ADDRESS                     joined BEGIN END CPU    nanoseconds; the first two of the
+//   join ADDRESS                     joined BEGIN END CPU    nanoseconds; BEGIN and END of the
 //                                                            machine's monotonic clock
 //   run OPERATION BYTES FIRST COUNT  ran WALL MEDIAN CPU     nanoseconds: of all COUNT operations,
 //                                                            of the median one, of all
@@ -11,7 +11,8 @@
 //                                                            operations of these numbers have left
 //   leave                            left
 //
-// or with "RANK failed TEXT". Ends where the pipe does. Peers' ranks, in Python, speak the same.
+// A failure is answered with "RANK failed TEXT". The process ends when the pipe does. The ranks of
+// peers, in Python, speak the same protocol.
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -44,7 +45,7 @@ namespace {
 
 absl::Status WrongAnswer() { return absl::InternalError("an answer is not what was sent"); }
 
-// What all sides of the comparison can do.
+// The operations that all sides of the comparison have.
 class Side {
  public:
   virtual ~Side() = default;
@@ -56,7 +57,7 @@ class Side {
   virtual absl::Status Leave() = 0;
 };
 
-// As programs use it: what it needs to know stands in its environment.
+// Muster as programs use it: its configuration is in the environment.
 class Muster final : public Side {
  public:
   absl::Status Join(const std::string&) override {
@@ -88,7 +89,7 @@ class Muster final : public Side {
   std::unique_ptr<Job> job_;
 };
 
-// The floor: generated stubs, blocking calls, a connection for each rank, and nothing else.
+// The floor: generated stubs, blocking calls, and a connection for each rank.
 class Bare final : public Side {
  public:
   Bare(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
@@ -199,7 +200,7 @@ class Rank {
     const std::string value(bytes, 'x');
     std::vector<int64_t> ends;
     ends.reserve(count + 1);
-    // All begin together.
+    // The barrier makes all ranks begin together.
     if (const absl::Status met = side_->Barrier(); !met.ok()) return met;
     CALLGRIND_ZERO_STATS;
     const int64_t cpu = Nanos(CLOCK_PROCESS_CPUTIME_ID);
@@ -216,7 +217,7 @@ class Rank {
 
   absl::Status One(const std::string& operation, const std::string& value, int64_t number) {
     if (operation == "barrier") return side_->Barrier();
-    // The root goes round: nobody can run ahead of the others.
+    // The root changes with each operation, so that no rank runs ahead of the others.
     if (operation == "broadcast") return side_->Broadcast(number % ranks_, value);
     if (operation == "all-gather") return side_->AllGather(value);
     return side_->Lease(absl::StrCat("lease ", number), value);
@@ -229,7 +230,7 @@ class Rank {
     return steps[steps.size() / 2];
   }
 
-  // One write, which pipes keep whole.
+  // Replies in one write, which pipes do not split.
   template <typename... Words>
   void Reply(const Words&... words) {
     const std::string line = absl::StrCat(rank_, " ", words..., "\n");

@@ -29,7 +29,8 @@ std::string Rounded(double value) {
   return value < 99.5 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
 }
 
-// Of rounds that were made one after the other, so that what the machine did meanwhile hits both.
+// Returns the median ratio of rounds that were measured one after the other, so that other load on
+// the machine affects both.
 double Ratio(const std::vector<double>& ours, const std::vector<double>& theirs) {
   std::vector<double> ratios;
   for (size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
@@ -40,7 +41,7 @@ void PrintLine(const std::vector<std::string>& cells) {
   std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
 }
 
-// The sides of a table, of which the first is the one that the others are compared with.
+// The columns of a table. The others are compared with the first.
 using Sides = std::vector<Side>;
 
 void PrintHead(const Sides& sides) {
@@ -53,7 +54,7 @@ void PrintHead(const Sides& sides) {
   PrintLine(std::vector<std::string>(titles.size(), "---"));
 }
 
-// What one side's cells say of one or two figures: medians, and ratios.
+// One side's cells for one or two figures.
 struct Cells {
   std::vector<std::string> medians;
   std::vector<std::string> ratios;

@@ -9,21 +9,21 @@
 
 namespace muster::testing {
 
-// What was measured of one operation in jobs of one size: for each side that has run, a sample of
-// each round. The rounds of one number were made one after the other.
+// The measurements of one operation in jobs of one size: for each side, one sample for each round.
+// Samples of the same round were measured one after the other.
 struct Comparison {
   int ranks = 0;
   std::string operation;
   std::string unit;   // of the tables
-  double micros = 1;  // of that unit
+  double micros = 1;  // microseconds in that unit
   std::map<Side, std::vector<Sample>> samples;
 };
 
-// Tables in Markdown: times and processor times of every side, and Muster's ratio to each other, as
-// medians of the rounds.
+// Prints tables in Markdown, with medians of the rounds: times and processor times of each side,
+// and the ratio of Muster to each other side.
 void PrintTables(const std::vector<Comparison>& comparisons);
 
-// All samples, as JSON. False if the file cannot be written.
+// Writes all samples as JSON. Returns false if the file cannot be written.
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path);
 
 }  // namespace muster::testing

@@ -1,14 +1,14 @@
 #!/bin/bash
-# What a member costs the coordinator's core, in jobs of several sizes: instructions and bytes for
-# each step of its life. No times: these numbers are the same on a busy machine. What does not grow
-# with the number of members is fit for large jobs.
+# Measures what a member costs the coordinator's core, in jobs of several sizes: instructions and
+# bytes for each step of its life. Times are not measured: these numbers do not depend on other
+# load. A step whose cost does not grow with the number of members is fit for large jobs.
 #
 #   bazel run //tests/bench:core                  64, 1024 and 10000 members; minutes
 #   bazel run //tests/bench:core -- 64 256        other sizes
-#   PROFILES=/tmp/core bazel run //tests/bench:core   keeps callgrind's profiles there, one a phase:
-#                                                 callgrind_annotate says which functions cost
+#   PROFILES=/tmp/core bazel run //tests/bench:core   keeps callgrind's profiles there, one a phase,
+#                                                 for callgrind_annotate
 #
-# Instructions need valgrind; without it there are only bytes.
+# Instructions need valgrind. Without it, only bytes are counted.
 set -euo pipefail
 
 PHASES="$(cd "$(dirname "$0")" && pwd)/core_phases"
@@ -18,7 +18,7 @@ trap 'rm -rf "$WORK"' EXIT
 sizes=("$@")
 [ ${#sizes[@]} -gt 0 ] || sizes=(64 1024 10000)
 
-# "size <tab> phase <tab> instructions" of the profiles of one size.
+# Prints "size <tab> phase <tab> instructions" from the profiles of one size.
 instructions() {
   local profiles=("$1"/callgrind.out.*)
   awk -v size="$2" '

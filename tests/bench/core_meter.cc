@@ -25,7 +25,7 @@ uint64_t held = 0;
 
 }  // namespace
 
-// The others of the family call these.
+// The other variants of operator new call these.
 void* operator new(size_t size) {
   void* const memory = std::malloc(size);
   if (memory == nullptr) std::abort();

@@ -7,29 +7,29 @@
 
 namespace muster::bench {
 
-// What the steps of one phase cost: bytes that they allocate, bytes that are still held at its end,
-// and, under valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no, instructions, in a
-// dump that has the phase's name. Only one phase at a time, in one thread.
+// Measures the steps of one phase: bytes that they allocate, and bytes that are still held at the
+// end. Under valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no, it also counts
+// instructions, in a dump that has the phase's name. Only one phase at a time, in one thread.
 class Phase {
  public:
-  // Starts to watch what is held.
+  // Starts to count the bytes that are held.
   explicit Phase(std::string name);
   // Prints "name <tab> calls <tab> bytes allocated <tab> bytes held", of all calls together.
   ~Phase();
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
 
-  // Costs count while `step` runs.
+  // Runs `step` and counts its costs.
   template <class Step>
   auto Run(Step step) {
     const Counting counting;
     return step();
   }
-  // What the costs are divided by.
+  // Adds to the number of calls that the costs are divided by.
   void CountCalls(size_t calls) { calls_ += calls; }
 
  private:
-  // While it lives, costs count.
+  // Counts costs during its lifetime.
   class Counting {
    public:
     Counting();

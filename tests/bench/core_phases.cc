@@ -1,5 +1,5 @@
-// The life of a job of N members, at the coordinator's core alone, phase by phase: what each costs
-// in all. core.sh runs it and prints what that is for one member.
+// Measures the life of a job of N members in the coordinator's core alone, phase by phase. core.sh
+// runs it, and prints the costs for each member.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -26,7 +26,7 @@ using core::WaiterId;
 
 constexpr uint32_t kMembersOfANode = 8;
 constexpr size_t kNewcomers = 16;
-constexpr uint32_t kSample = 32;  // members, where the calls of all would take too long to count
+constexpr uint32_t kSample = 32;  // members, in phases where counting all calls would take too long
 constexpr uint32_t kLeast = 64;
 const std::string* const kKilobyte = new std::string(1024, 'x');
 
@@ -48,8 +48,7 @@ core::Options OptionsOf(uint32_t size, bool elastic) {
   return options;
 }
 
-// The processes of one job, and their coordinator. Calls are counted in the phase that is given to
-// Measure(), otherwise nowhere.
+// The processes of one job, and their coordinator. Only the phase in Measure() counts costs.
 class Job {
  public:
   explicit Job(uint32_t size, bool elastic = false)
@@ -121,7 +120,7 @@ class Job {
     request.call = CallOf(i);
     request.epoch = epoch_;
     if (of_a_group) request.group = group_;
-    if (sequence > 0) request.group.ranks.clear();  // only a group's first call names them
+    if (sequence > 0) request.group.ranks.clear();  // only the first call lists them
     request.sequence = sequence;
     request.kind = kind;
     request.label = "step";
@@ -154,7 +153,7 @@ class Job {
     return Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
 
-  // The lease that was granted last.
+  // Completes the lease that was granted last.
   void Complete(size_t i, const std::string& name) {
     const core::LeaseResult result{token_, absl::OkStatus(),
                                    std::make_shared<const std::string>("done")};
@@ -181,14 +180,14 @@ class Job {
     Step([&](WaiterId) { return coordinator_->Step(now_, 0, core::DeadlineReached()); });
   }
 
-  // What Prometheus reads.
+  // Makes the metrics, as for Prometheus.
   void Scrape() {
     phase_->Run([&] {
       Check(coordinator_->Measure(now_).known_members == size_, "members are missing in metrics");
     });
   }
 
-  // ---- What phases begin with ----
+  // ---- The beginning of phases ----
 
   void Form() {
     Each([&](uint32_t i) { Attach(i); });
@@ -202,7 +201,7 @@ class Job {
     coordinator_ = std::make_unique<Coordinator>(options_);
   }
 
-  // Of a process that has completed so many collectives of the world.
+  // Returns the claim of a process that has completed this many collectives of the world.
   std::shared_ptr<const Claim> ClaimOf(uint32_t i, uint64_t next_of_world) const {
     Claim claim;
     claim.epoch = epoch_;
@@ -213,7 +212,7 @@ class Job {
     return std::make_shared<const Claim>(std::move(claim));
   }
 
-  // The first member of a restarted daemon is asked who the others are.
+  // Attaches the first member of a restarted daemon, which is asked for the roster.
   void AttachFirst(uint32_t i, const std::shared_ptr<const Claim>& claim) {
     Attach(i, claim);
     Claim with_roster = *claim;
@@ -221,7 +220,7 @@ class Job {
     Attach(i, std::make_shared<const Claim>(std::move(with_roster)));
   }
 
-  // Calls that were answered OK so far.
+  // Returns the number of calls that were answered OK so far.
   size_t answered() const { return answered_; }
   void CheckAnswered(size_t since, size_t count) const {
     Check(answered_ == since + count, "a call was not answered, or not OK");
@@ -322,7 +321,7 @@ void Collectives(uint32_t size) {
   };
   for (const uint64_t sequence : {4, 5}) {
     for (uint32_t i = of_nodes; i < size; ++i) job.Barrier(i, sequence);
-    if (sequence == 4) by_nodes(sequence);  // lets go of what the all-gather has left
+    if (sequence == 4) by_nodes(sequence);  // frees the payloads of the all-gather
   }
   const size_t before = job.answered();
   job.Measure("barrier by a node of 8", of_nodes, [&] { by_nodes(5); });
@@ -371,7 +370,7 @@ void Leases(uint32_t size) {
     job.CloseStream(i);
     job.Attach(i, job.ClaimOf(i, 0));
   };
-  attach_again(0);  // the first to claim the world's group makes it
+  attach_again(0);  // the first claim of the world's group creates it
   job.Measure("attach again", kSample, [&] { job.Each(1, 1 + kSample, attach_again); });
 }
 
@@ -391,8 +390,8 @@ void Restart(uint32_t size) {
   job.Measure("barrier after restart", [&](uint32_t i) { job.Barrier(i, 8); });
 }
 
-// Half of the ranks have the answer of the last all-gather, and the other half repeats it; the last
-// ranks come first, so that whoever looks for one that has come finds it last.
+// Half of the ranks have the answer to the last all-gather, and the other half repeats it. The last
+// ranks come first, so that a linear search for a rank that has arrived finds it last.
 void LostAnswers(uint32_t size) {
   Job job(size);
   job.Form();

@@ -1,5 +1,5 @@
-// What a real musterd keeps in memory, and what processor time it takes, for as many members as a
-// large job has; all on one connection of this process, which reads answers only where it says so.
+// Measures the memory and processor time of a real musterd for as many members as a large job has.
+// All members share one connection of this process, which reads answers only where it says so.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -28,7 +28,7 @@ struct Job {
     DieOf("join", crowd.Join());
     Start();
   }
-  // What is printed counts from here.
+  // Starts to measure. The printed figures count from here.
   void Start() {
     const pid_t pid = daemon->process().pid();
     ResetPeak(pid);

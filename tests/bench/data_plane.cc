@@ -1,9 +1,9 @@
-// What collectives on CPU memory cost the ranks of one machine: real processes that use the public
-// SDK, through shared memory and through connections (MUSTER_GLOO_SHARED_MEMORY=0), and, in turns
-// with them, bare Gloo and Open MPI over shared memory, where Debian's openmpi-bin and
-// libopenmpi-dev are installed. Jobs over two nodes are told so (MUSTER_NODE_ID): the loopback is
-// between them, and Open MPI, which cannot be told, takes no part. What the machine does meanwhile
-// hits all of them; the ratios are the figures to look at.
+// Measures collectives on CPU memory between the ranks of one machine. Real processes use the
+// public SDK, through shared memory and through connections (MUSTER_GLOO_SHARED_MEMORY=0). They
+// take turns with bare Gloo, and with Open MPI over shared memory if Debian's openmpi-bin and
+// libopenmpi-dev are installed. For two nodes, MUSTER_NODE_ID divides the ranks, and the loopback
+// connects them. Open MPI has no such setting, so it does not take part. Other load on the machine
+// affects all of them alike, so compare the ratios.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -37,10 +37,10 @@ constexpr const char* kTitles[] = {"Muster", "without shared memory", "bare Gloo
 const char* NameOf(Side side) { return kNames[static_cast<int>(side)]; }
 const char* TitleOf(Side side) { return kTitles[static_cast<int>(side)]; }
 
-// A size of jobs.
+// The size of a job.
 struct Shape {
   int nodes = 1;
-  int ranks = 2;  // in all
+  int ranks = 2;  // in total
 };
 
 std::string TextOf(const Shape& shape) {
@@ -59,7 +59,7 @@ struct Settings {
   std::string json;
 };
 
-// One operation of one size: microseconds of it in each round, as the median rank has them.
+// One operation of one size: its microseconds in each round, as the median rank has them.
 struct Comparison {
   Shape shape;
   std::string operation;
@@ -84,7 +84,7 @@ class Contestant {
     return contestant;
   }
 
-  // Microseconds of one of `count` operations.
+  // Returns the microseconds of one of `count` operations.
   absl::StatusOr<double> Run(const Comparison& what, int count) {
     crew_.Tell(absl::StrCat("run ", what.operation, " ", what.bytes, " ", count));
     const auto answers = crew_.Await("ran");
@@ -126,7 +126,8 @@ class Contestant {
 
   int NodeOf(int rank) const { return rank * shape_.nodes / shape_.ranks; }
 
-  // Built here, so that nothing else needs it. Of its transports the one through shared memory.
+  // Compiles the program here, so that nothing else needs Open MPI. Uses only its shared-memory
+  // transport.
   absl::Status StartOpenMpi() {
     const std::string program = crew_.folder() + "/open_mpi_rank";
     const std::string build =
@@ -142,7 +143,7 @@ class Contestant {
   const Side side_;
   const Shape shape_;
   std::unique_ptr<TestDaemon> daemon_;
-  RankCrew crew_;  // goes first
+  RankCrew crew_;  // destroyed first
 };
 
 // ---- All sides in turns ----
@@ -160,7 +161,7 @@ absl::StatusOr<Contestants> StartAll(const Shape& shape, bool open_mpi) {
   return all;
 }
 
-// Each begins as often as the others.
+// Runs all sides in turns. Each is the first equally often.
 absl::Status Compare(const Settings& settings, Contestants* all, Comparison* comparison) {
   constexpr int kMost = 2000;
   std::map<Side, int> counts;
@@ -201,7 +202,7 @@ absl::Status CompareAll(const Settings& settings, const Shape& shape, bool open_
   return absl::OkStatus();
 }
 
-// ---- What they say ----
+// ---- Output ----
 
 void PrintLine(const std::vector<std::string>& cells) {
   std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
@@ -211,8 +212,8 @@ double FastestOf(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
 }
 
-// Of the rounds that were made one after the other, so that what the machine did meanwhile hits
-// both; and of the fastest ones, which it disturbs least.
+// Returns the ratio of rounds that were measured one after the other, so that other load affects
+// both, and the ratio of the fastest rounds, which it disturbs least.
 std::string Ratios(const std::vector<double>& ours, const std::vector<double>& theirs) {
   std::vector<double> ratios;
   for (size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
@@ -229,7 +230,7 @@ std::string SizeText(size_t bytes) {
   return bytes % (1 << 10) == 0 ? absl::StrCat(bytes >> 10, " KiB") : absl::StrCat(bytes, " bytes");
 }
 
-// What the ratios are of.
+// The pairs of sides whose ratios are printed.
 constexpr std::pair<Side, Side> kRatios[] = {{Side::kShared, Side::kGloo},
                                              {Side::kShared, Side::kOpenMpi},
                                              {Side::kConnections, Side::kGloo}};

@@ -1,12 +1,13 @@
-// One rank of data_plane.cc: data_plane_rank shared|connections|gloo FOLDER RANK RANKS. Does what
-// the lines of the pipe FOLDER/commands.RANK say, and answers each with a line in FOLDER/replies,
-// "RANK WORD NUMBER...":
+// One rank of data_plane.cc: data_plane_rank shared|connections|gloo FOLDER RANK RANKS. It reads
+// commands, one a line, from the pipe FOLDER/commands.RANK. It answers each with a line in
+// FOLDER/replies, "RANK WORD NUMBER...":
 //
 //   (start)                     up           connected to all others
 //   run OPERATION BYTES COUNT   ran WALL     nanoseconds of all COUNT operations
 //   leave                       left
 //
-// or with "RANK failed TEXT". Ends where the pipe does. open_mpi_rank.c speaks the same.
+// A failure is answered with "RANK failed TEXT". The process ends when the pipe does.
+// open_mpi_rank.c speaks the same protocol.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -37,7 +38,7 @@
 namespace muster::testing {
 namespace {
 
-// What all sides of the comparison can do.
+// The operations that all sides of the comparison have.
 class Side {
  public:
   virtual ~Side() = default;
@@ -47,7 +48,7 @@ class Side {
   virtual absl::Status AllGather(const std::vector<float>& part, std::vector<float>* all) = 0;
 };
 
-// As programs use it: what it needs to know stands in its environment.
+// Muster as programs use it: its configuration is in the environment.
 class Muster final : public Side {
  public:
   static absl::StatusOr<std::unique_ptr<Side>> Connect() {
@@ -70,10 +71,10 @@ class Muster final : public Side {
 
  private:
   std::unique_ptr<Job> job_;
-  std::unique_ptr<Communicator> comm_;  // goes first
+  std::unique_ptr<Communicator> comm_;  // destroyed first
 };
 
-// The library that Muster's connections are of.
+// Bare Gloo, the library that Muster's connections use.
 class Gloo final : public Side {
  public:
   Gloo(const std::string& folder, int rank, int ranks)
@@ -151,7 +152,7 @@ class Rank {
     return absl::OkStatus();
   }
 
-  // `bytes` is what a rank has afterwards.
+  // Returns the operation. `bytes` is the size of a rank's data afterwards.
   std::function<absl::Status()> OperationOf(const std::string& operation, size_t bytes) {
     data_.assign(bytes / sizeof(float), 1);
     if (operation == "all-reduce") return [this] { return side_->AllReduce(&data_); };
@@ -161,8 +162,8 @@ class Rank {
     return [this] { return side_->AllGather(part_, &data_); };
   }
 
-  // The first one warms up. All begin together, and end together: the root of a broadcast could be
-  // far ahead.
+  // Runs the operations. The first one warms up. Barriers make all ranks begin and end together,
+  // since the root of a broadcast could run far ahead.
   absl::Status RunOperations(const std::function<absl::Status()>& operation, int count) {
     if (const absl::Status done = operation(); !done.ok()) return done;
     if (const absl::Status met = side_->Barrier(); !met.ok()) return met;
@@ -180,7 +181,7 @@ class Rank {
     return 1;
   }
 
-  // One write, which pipes keep whole.
+  // Replies in one write, which pipes do not split.
   template <typename... Words>
   void Reply(const Words&... words) {
     const std::string line = absl::StrCat(rank_, " ", words..., "\n");

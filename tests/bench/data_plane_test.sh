@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/bench:data_plane runs, and its JSON has what it measures. Looks at no time. Where Open MPI is
-# installed it takes part.
+# Checks that tests/bench:data_plane runs, and that its JSON has all measurements. Checks no time.
+# Open MPI takes part if it is installed.
 set -euo pipefail
 
 json=$TEST_TMPDIR/data_plane.json

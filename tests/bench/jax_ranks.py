@@ -25,7 +25,7 @@ class Side:
         return value
 
     def all_gather(self, number, value):
-        # At 8 ranks already a good deal faster than to get one key after the other.
+        # With 8 ranks or more, this is much faster than to get one key after the other.
         self.client.key_value_set_bytes(f"gather/{number}/{self.rank}", value)
         self.client.wait_at_barrier(f"gather/{number}", TIMEOUT_MS)
         return [got for _, got in self.client.key_value_dir_get_bytes(f"gather/{number}/")]

@@ -6,7 +6,7 @@
 
 namespace muster::testing {
 
-// The upper one where there are two; `values` must not be empty.
+// Returns the median, the upper one of two. `values` must not be empty.
 inline double MedianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

@@ -1,5 +1,5 @@
-// What a real musterd keeps in memory: for each member at rest, with a connection of its own and
-// with one that all share; at most during large all-gathers; and afterwards, when its members have
+// Measures the memory of a real musterd: for each member at rest, with its own connection and with
+// one that all share; the peak during large all-gathers; and what is left when the members have
 // gone.
 #include <algorithm>
 #include <cstdint>
@@ -42,12 +42,12 @@ class Run {
   explicit Run(const std::map<std::string, std::string>& env)
       : daemon_(TestDaemon::Start({"--member-grace=1s"}, env)) {
     if (daemon_ == nullptr) Die("musterd did not start");
-    // The first call has costs of its own.
+    // The first call has costs of its own, so make it before the measurement.
     Check(GetStatus(v1::CoordinatorService::NewStub(Connect(daemon_->address())).get()).status());
     before_ = Resident();
   }
 
-  // Members that have joined.
+  // Adds members that have joined.
   void AddMembers(int count, bool one_connection) {
     const auto shared = one_connection ? Connect(daemon_->address()) : nullptr;
     for (int i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ class Run {
     All([bytes](TestMember& m) { return m.AllGather(std::string(bytes, 'x')).status(); });
   }
 
-  // The least that it has in memory while it is idle for some seconds.
+  // Returns the least memory over some idle seconds.
   int64_t AtRest() const {
     const absl::Time deadline = absl::Now() + kRest;
     int64_t least = Resident();
@@ -74,7 +74,7 @@ class Run {
     return least;
   }
 
-  // All members leave.
+  // Has all members leave.
   void End() {
     All([](TestMember& m) { return m.Leave(); });
     members_.clear();

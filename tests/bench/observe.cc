@@ -1,6 +1,6 @@
-// What it costs a program that its coordinator is looked at: barriers of real ranks against a
-// musterd that serves metrics and writes a journal, and, in turns with them, against one that does
-// neither. What the machine does meanwhile hits both; the ratios are the figures to look at.
+// Measures what metrics and a journal cost a program. Real ranks make barriers with a musterd that
+// serves metrics and writes a journal, in turns with a musterd that does neither. Other load on the
+// machine affects both alike, so compare the ratios.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ struct Settings {
   int barriers = 200;  // of a round
 };
 
-// With and without, of one kind of job.
+// Two jobs of the same kind, with and without.
 struct Pair {
   std::unique_ptr<Contestant> plain;
   std::unique_ptr<Contestant> observed;
@@ -51,7 +51,7 @@ absl::Status Run(Contestant& job, int barriers, std::vector<Sample>* samples) {
   return absl::OkStatus();
 }
 
-// Each goes first in every other round.
+// Runs both jobs in turns. Each is the first in every other round.
 absl::StatusOr<Samples> Measure(const Settings& settings, const Pair& pair) {
   Samples warm_up;
   Samples samples;

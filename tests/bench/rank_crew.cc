@@ -19,8 +19,8 @@ constexpr int kPatienceMs = 300000;
 
 volatile sig_atomic_t interrupted = 0;
 
-// To read and write: then opening it does not wait for the other side. Whoever reads it sees its
-// end when this process ends.
+// Opens the pipe for reading and writing, so that opening does not wait for the other side. Readers
+// see its end when this process ends.
 int MakePipe(const std::string& path) {
   if (mkfifo(path.c_str(), 0600) != 0) return -1;
   return open(path.c_str(), O_RDWR | O_CLOEXEC);

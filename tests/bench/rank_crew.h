@@ -12,27 +12,28 @@
 
 namespace muster::testing {
 
-// The ranks of one job, which are processes, told by lines what to do; the lines are described in
-// control_plane_rank.cc. They end when this object, or this process, does.
+// The ranks of one job, as processes. They follow commands, which are lines described in
+// control_plane_rank.cc. They end when this object is destroyed or this process ends.
 class RankCrew {
  public:
-  // What a rank has answered, without its number and the word that was expected.
+  // The numbers of a rank's answer.
   using Numbers = std::vector<int64_t>;
 
-  // `name` is for messages.
+  // `name` appears in messages.
   RankCrew(std::string name, int ranks);
   ~RankCrew();
 
-  // Where the pipes are: an argument of the processes.
+  // Returns the folder of the pipes, an argument of the processes.
   const std::string& folder() const { return folder_; }
   int size() const { return static_cast<int>(commands_.size()); }
 
-  // A process that is a rank, or several.
+  // Adds a process that is one rank or several.
   void Add(std::unique_ptr<Process> process) { processes_.push_back(std::move(process)); }
 
   void Tell(const std::string& line);
-  // Waits until every rank has answered with `word`; by rank. An error has the output of a process
-  // that has ended or said that it failed. CANCELLED after StopOnInterrupt().
+  // Blocks until every rank has answered with `word`. Returns the answers by rank. If a process has
+  // ended or reported a failure, the error contains its output. Returns CANCELLED after
+  // StopOnInterrupt().
   absl::StatusOr<std::vector<Numbers>> Await(const std::string& word);
 
  private:
@@ -48,7 +49,7 @@ class RankCrew {
   std::vector<std::unique_ptr<Process>> processes_;
 };
 
-// Makes SIGINT and SIGTERM end every Await(), so that nothing is left running.
+// Makes SIGINT and SIGTERM end every Await(), so that no process is left running.
 void StopOnInterrupt();
 
 }  // namespace muster::testing

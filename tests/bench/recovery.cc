@@ -1,7 +1,7 @@
-// How long failures take: from SIGKILL of a rank to the last survivor's error, with and without the
-// launcher; from there to the next epoch of an elastic job; from the restart of musterd to the
-// first completed barrier. Members are processes. The floor under the first figure is a bare kill,
-// waitpid and one gRPC event to as many processes.
+// Measures how long failures take: from SIGKILL of a rank to the last survivor's error, with and
+// without the launcher; from there to the next epoch of an elastic job; and from the restart of
+// musterd to the first completed barrier. Members are processes. The floor of the first figure is a
+// bare kill, waitpid and one gRPC event to as many processes.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -45,7 +45,7 @@ class EventStream final : public grpc::ServerWriteReactor<v1::AttachResponse> {
   v1::AttachResponse event_;
 };
 
-// Sends each caller one event at once, and one at Broadcast().
+// A service that sends each caller one event at once, and another one at Broadcast().
 class BareService final : public v1::CoordinatorService::CallbackService {
  public:
   grpc::ServerWriteReactor<v1::AttachResponse>* Attach(grpc::CallbackServerContext*,
@@ -91,7 +91,7 @@ double MeasureFloor(int members) {
   return millis;
 }
 
-// ---- What is measured ----
+// ---- Measurements ----
 
 BenchJob::Options Members(int members, const std::string& mode) {
   BenchJob::Options options;
@@ -100,7 +100,7 @@ BenchJob::Options Members(int members, const std::string& mode) {
   return options;
 }
 
-// Kills a member once all others are in the barrier, and returns when.
+// Kills a member once all others wait in the barrier. Returns the time.
 int64_t KillBeforeBarrier(BenchJob& job, int members) {
   StatusReader(job.daemon().address()).WaitForParked(members - 1);
   return job.Kill();
@@ -125,7 +125,7 @@ double MeasureReform(int members) {
          absl::ToDoubleMilliseconds(kSettle);
 }
 
-// From the start of the new process, which its members have been missing for a while.
+// Measures from the start of the new process. Its members have missed the old one for a while.
 double MeasureRestart(int members) {
   BenchJob job(Members(members, "barriers"));
   job.reports().Await(Report::kBarrier, 3);

@@ -19,7 +19,7 @@ namespace muster::testing {
 // Ends the benchmark with a message.
 [[noreturn]] void EndBenchmark(const std::string& why);
 
-// The pipe that member processes report to.
+// The pipe to which member processes report.
 class Reports {
  public:
   Reports();
@@ -29,10 +29,10 @@ class Reports {
 
   const std::string& path() const { return path_; }
 
-  // Waits for the next `count` reports of a kind, and drops the others.
+  // Blocks for the next `count` reports of a kind, and drops the others.
   std::vector<Report> Await(Report::Kind kind, int count);
 
-  // Returns when the last of the next `count` came.
+  // Blocks for the next `count` reports, and returns the time of the last one.
   int64_t LastOf(Report::Kind kind, int count);
 
  private:
@@ -42,27 +42,28 @@ class Reports {
   int fd_ = -1;
 };
 
-// A musterd and the member processes of its job. Ends them all when it goes.
+// A musterd and the member processes of its job. The destructor ends them all.
 class BenchJob {
  public:
   struct Options {
     int members = 0;
-    std::vector<std::string> command;        // of a member; the path of the pipe is added
+    std::vector<std::string> command;        // of a member; the path of the pipe is appended
     bool launcher = true;                    // members are ranks of `muster run`
-    std::vector<std::string> daemon_flags;   // beside --world-size and --member-grace
+    std::vector<std::string> daemon_flags;   // added to --world-size and --member-grace
     std::map<std::string, std::string> env;  // of every member
   };
 
-  // The grace of a member whose connection ends: what a loss takes at least without a launcher.
+  // The grace of a member whose connection ends. Without a launcher, a loss takes at least this
+  // long.
   static constexpr absl::Duration kGrace = absl::Milliseconds(500);
 
-  // Returns when every member has reported kReady.
+  // Starts the job. Returns when every member has reported kReady.
   explicit BenchJob(const Options& options);
 
   Reports& reports() { return reports_; }
   TestDaemon& daemon() { return *daemon_; }
 
-  // Kills the member in the middle, and returns when.
+  // Kills the middle member. Returns the time.
   int64_t Kill();
 
  private:

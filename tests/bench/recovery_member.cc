@@ -1,9 +1,9 @@
 // One member process of recovery.cc: recovery_member MODE [ADDRESS] PIPE.
 //
-//   stuck      waits in a barrier that the last rank keeps from completing, until a member is lost
-//   reform     the same, and then leads into the next epoch
-//   barriers   barriers until the process is killed
-//   bare       no Muster: waits for one event of a bare gRPC stream at ADDRESS
+//   stuck      waits in a barrier that the last rank never joins, until a member is lost
+//   reform     does the same, and then enters the next epoch
+//   barriers   makes barriers until the process is killed
+//   bare       without Muster: waits for one event of a bare gRPC stream at ADDRESS
 #include "tests/bench/recovery_member.h"
 
 #include <grpcpp/grpcpp.h>
@@ -21,15 +21,15 @@ namespace muster::testing {
 namespace {
 
 constexpr absl::Duration kLong = absl::Minutes(10);
-constexpr absl::Duration kStep = absl::Milliseconds(5);  // what a training step would take
+constexpr absl::Duration kStep = absl::Milliseconds(5);  // the length of a training step
 
 int Fail(const absl::Status& status) {
   std::cerr << "recovery_member: " << status << std::endl;
   return 1;
 }
 
-// Until the process is killed. What survivors do after the error is not measured, and must not take
-// the processors from those who do not have it yet.
+// Waits until the process is killed. If survivors did more after the error, they would take the
+// processors from members that do not have the error yet.
 [[noreturn]] void AwaitEnd() {
   while (true) pause();
 }

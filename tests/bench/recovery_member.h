@@ -11,8 +11,8 @@
 
 namespace muster::testing {
 
-// What a member process of recovery.cc or recovery_nccl.cc writes to the pipe that its last
-// argument names. The clock is one for all processes of a machine.
+// A report that a member process of recovery.cc or recovery_nccl.cc writes to the pipe in its last
+// argument. All processes of a machine share the clock.
 struct Report {
   enum Kind : int32_t { kReady, kLost, kReformed, kBarrier, kReduced };
 
@@ -29,7 +29,7 @@ class Reporter {
  public:
   explicit Reporter(const char* path) : pipe_(open(path, O_WRONLY | O_CLOEXEC)) {}
 
-  // Writes the report at once: pipes keep it whole.
+  // Writes the report in one write, which pipes do not split.
   void Say(Report::Kind kind, int rank) const {
     const Report report = {kind, rank, getpid(), MonotonicNanos()};
     if (write(pipe_, &report, sizeof(report)) != sizeof(report)) _exit(1);

@@ -1,8 +1,8 @@
-// How long NCCL communicators take: from SIGKILL of a rank to the last survivor's error, from there
-// to the first all-reduce of the next epoch, and to be created beside bare NCCL. 2, 4 and 8 ranks,
-// through shared memory (one node) and through sockets (each rank a node of its own). The library
-// is NCCL's own host code on the stand-in GPUs, so the times show NCCL's and Muster's work on the
-// CPU, and no GPU's.
+// Measures how long NCCL communicators take: from SIGKILL of a rank to the last survivor's error;
+// from there to the first all-reduce of the next epoch; and to be created, compared with bare NCCL.
+// 2, 4 and 8 ranks, through shared memory (one node) and through sockets (each rank on its own
+// node). NCCL's own host code runs on the stand-in GPUs, so the times show the work of NCCL and
+// Muster on the CPU, and no GPU's.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +32,7 @@ const char* NameOf(Transport transport) {
 
 double Millis(int64_t nanos) { return static_cast<double>(nanos) / 1e6; }
 
-// One "node" for all ranks, or one for each: NCCL tells hosts apart by NCCL_HOSTID.
+// Puts all ranks on one "node", or each on its own: NCCL distinguishes hosts by NCCL_HOSTID.
 std::vector<std::string> OnTransport(Transport transport, const std::vector<std::string>& program) {
   if (transport == Transport::kSharedMemory) return program;
   std::vector<std::string> command = {"/bin/sh", "-c",
@@ -55,7 +55,7 @@ struct Recovery {
       0;  // from there to the first all-reduce of the next epoch, less the settle time
 };
 
-// A rank is killed while all are in all-reduces.
+// Kills a rank while all ranks are in all-reduces.
 Recovery MeasureRecovery(int ranks, Transport transport) {
   BenchJob::Options options = Ranks(ranks, transport, "reduce");
   options.daemon_flags = {absl::StrCat("--min-world-size=", ranks - 1),
@@ -68,7 +68,8 @@ Recovery MeasureRecovery(int ranks, Transport transport) {
   return {Millis(lost - killed), Millis(reformed - lost) - absl::ToDoubleMilliseconds(kSettle)};
 }
 
-// The floor of the second figure: bare NCCL makes a communicator of as many ranks, and reduces.
+// Measures the floor of the second figure: bare NCCL creates a communicator of as many ranks, and
+// reduces.
 double MeasureBareStart(int ranks, Transport transport) {
   BenchJob job(Ranks(ranks, transport, "bare"));
   const int64_t ready = job.reports().LastOf(Report::kBarrier, ranks);
@@ -100,7 +101,7 @@ void MeasureLossAndReturn(int ranks, Transport transport, int rounds) {
   }
 }
 
-// The check Bootstrap of tests/gpu compares Create with bare NCCL, in turns.
+// Measures creation. The check Bootstrap of tests/gpu compares Create with bare NCCL, in turns.
 void PrintCreation(int ranks, Transport transport, int rounds, int ranks_per_id) {
   std::vector<std::string> command = {Runfile("client/cli/muster"),
                                       "run",

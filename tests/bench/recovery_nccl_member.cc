@@ -1,7 +1,8 @@
 // One rank of recovery_nccl.cc: recovery_nccl_member MODE PIPE.
 //
-//   reduce   all-reduces until a rank is lost, then one more in the next epoch
-//   bare     a communicator of bare NCCL, whose id the job broadcasts, and one all-reduce
+//   reduce   makes all-reduces until a rank is lost, and one more in the next epoch
+//   bare     creates a communicator of bare NCCL, whose id the job broadcasts, and makes one
+//   all-reduce
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ absl::Status CudaStatus(cudaError_t error) {
   return error == cudaSuccess ? absl::OkStatus() : absl::InternalError(cudaGetErrorString(error));
 }
 
-// A stream and a buffer on this rank's GPU, which live as long as the process.
+// A stream and a buffer on this rank's GPU. They live as long as the process.
 struct Work {
   cudaStream_t stream = nullptr;
   void* data = nullptr;
@@ -69,7 +70,7 @@ absl::Status ReduceUntilLoss(Job& job, const Reporter& reporter, Work& work) {
 
 absl::Status ReduceAgain(Job& job, const Reporter& reporter, const Work& work) {
   if (absl::Status status = job.Rejoin(); !status.ok()) return status;
-  // The local rank may be another one now, and the buffer is where it was.
+  // The local rank may have changed, but the buffer is still on the old device.
   NcclOptions options;
   options.device = work.device;
   const auto comm = NcclCommunicator::Create(job, options);

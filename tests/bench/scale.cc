@@ -1,8 +1,8 @@
-// What a job of thousands costs a real musterd: simulated members in a few processes, by default
-// with a connection for each node of 8. Forms the job, runs barriers and all-gathers, asks as the
-// launchers of all nodes do, starts the daemon anew, and loses a member. The members share the
-// processors with the daemon, so that wall time says what this machine does; the daemon's processor
-// time for each member is the figure to look at.
+// Measures what a job of thousands costs a real musterd. A few processes simulate the members, by
+// default with one connection for each node of 8. The job forms, runs barriers and all-gathers,
+// answers the launchers of all nodes, survives a restart of the daemon, and loses a member. The
+// members share the processors with the daemon, so wall time depends on this machine. Compare the
+// daemon's processor time for each member.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -34,7 +34,7 @@ namespace muster::testing {
 namespace {
 
 constexpr size_t kGathered = 128;
-constexpr int kSignal = 9;  // that the lost member is said to have died of
+constexpr int kSignal = 9;  // the signal in the report of the lost member's exit
 
 struct Settings {
   std::vector<int> members = {256, 1024, 4096, 10240};
@@ -44,8 +44,8 @@ struct Settings {
   std::string json;
 };
 
-// Of one step of a job: the time until its last member is through; processor time of daemon and
-// members, and bytes of answers, for each member.
+// The cost of one step of a job: the time until its last member is done; and for each member, the
+// processor time of daemon and members, and the bytes of answers.
 struct Cost {
   double wall_ms = 0;
   double daemon_us = 0;
@@ -55,7 +55,7 @@ struct Cost {
 
 struct Result {
   int members = 0;
-  double resident = 0;  // bytes of the daemon for each member, at rest
+  double resident = 0;  // the daemon's bytes for each member, at rest
   std::vector<std::pair<std::string, Cost>> steps;
 };
 
@@ -87,7 +87,7 @@ class ScaleJob {
     return Measure(Nanos(CLOCK_MONOTONIC), ProcessorNanosOf(pid()), {line});
   }
 
-  // A launcher for each node asks how far the job is, as each does every two seconds.
+  // Asks for the progress once for each node, as its launcher does every two seconds.
   absl::StatusOr<Cost> Watch() const {
     const auto channel =
         grpc::CreateChannel(daemon_->address(), grpc::InsecureChannelCredentials());
@@ -107,7 +107,8 @@ class ScaleJob {
     return cost;
   }
 
-  // From the start of the new process to the end of a barrier of all.
+  // Restarts the daemon. Measures from the start of the new process to the end of a barrier of all
+  // members.
   absl::StatusOr<Cost> Restart() {
     daemon_->Kill();
     if (const absl::Status ended = Tell("await-end"); !ended.ok()) return ended;
@@ -116,8 +117,8 @@ class ScaleJob {
     return Measure(begin, 0, {Attach(), "barrier"});
   }
 
-  // From the report that a member has died to the last of the others that knows, by the end of its
-  // barrier and by its stream.
+  // Loses a member. Measures from the report of its exit until the last other member knows, both
+  // from the end of its barrier and from its stream.
   absl::StatusOr<Cost> Lose() {
     if (const absl::Status parked = Tell("park"); !parked.ok()) return parked;
     const auto channel =
@@ -134,7 +135,7 @@ class ScaleJob {
     return cost;
   }
 
-  // The least in some seconds of rest.
+  // Returns the least memory over some idle seconds.
   double ResidentOfMember() const {
     int64_t least = MemoryOf(pid()).resident;
     for (int i = 0; i < 30; ++i) {
@@ -164,7 +165,7 @@ class ScaleJob {
     return cost;
   }
 
-  // Waits until all parts have done what they were told, and adds that up.
+  // Blocks until all parts have finished their commands, and adds up the costs.
   absl::Status Collect(int64_t begin, Cost* cost) {
     const auto answers = crew_.Await("done");
     if (!answers.ok()) return answers.status();
@@ -176,7 +177,7 @@ class ScaleJob {
     return absl::OkStatus();
   }
 
-  // Asks for the launcher of the node whose first member that is. Returns the answer's size.
+  // Asks as the launcher of the node whose first member is `first`. Returns the answer's size.
   absl::StatusOr<size_t> AskInBrief(v1::CoordinatorService::Stub* stub, int first) const {
     v1::GetStatusRequest request;
     request.set_brief(true);
@@ -207,7 +208,7 @@ class ScaleJob {
     return status.ok() ? absl::OkStatus() : absl::InternalError(status.error_message());
   }
 
-  // Until the daemon has nothing to do but what it does each second.
+  // Blocks until the daemon has only its once-a-second work left.
   void AwaitQuiet() const {
     const absl::Duration look = absl::Milliseconds(300);
     for (int64_t used = -1; ProcessorNanosOf(pid()) - used > absl::ToInt64Nanoseconds(look) / 20;) {
@@ -223,7 +224,7 @@ class ScaleJob {
   RankCrew crew_;
 };
 
-// The one with the median wall time.
+// Returns the cost with the median wall time.
 Cost MedianOf(std::vector<Cost> costs) {
   std::sort(costs.begin(), costs.end(),
             [](const Cost& a, const Cost& b) { return a.wall_ms < b.wall_ms; });
@@ -248,7 +249,7 @@ void PrintLine(const std::vector<std::string>& cells) {
   std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
 }
 
-// In Markdown: a column for each size, first of processor time, then of wall time.
+// Prints a table in Markdown, with a column for each size: first processor times, then wall times.
 void PrintTable(const std::vector<Result>& results) {
   std::vector<std::string> head = {"daemon's CPU, us for each member"};
   for (const Result& result : results) head.push_back(absl::StrCat(result.members));

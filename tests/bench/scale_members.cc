@@ -1,10 +1,12 @@
 // Some of the members of a job, for scale.cc: scale_members FOLDER PART PARTS WORLD PER_CONNECTION.
-// Does what the lines of the pipe FOLDER/commands.PART say, with all its members at once, and
-// answers each by a line in FOLDER/replies when the last of them is through: "PART done BEGIN END
-// CPU BYTES", in nanoseconds, the first two of the machine's monotonic clock, and bytes of answers.
+// It reads commands, one a line, from the pipe FOLDER/commands.PART, and lets all its members
+// follow each one at once. When the last member is done, it answers with a line in FOLDER/replies:
+// "PART done BEGIN END CPU BYTES". BEGIN, END and CPU are nanoseconds, the first two of the
+// machine's monotonic clock. BYTES are the bytes of answers.
 //
-//   (start) answers "PART up"; attach ADDRESS, join, barrier, all-gather BYTES, barrier-by-node,
-//   all-gather-by-node BYTES, park, await-loss and await-end are what scale_swarm.h says.
+// At the start it answers "PART up". The commands are functions of scale_swarm.h: attach ADDRESS,
+// join, barrier, all-gather BYTES, barrier-by-node, all-gather-by-node BYTES, park, await-loss and
+// await-end.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -21,7 +23,7 @@
 namespace muster::testing {
 namespace {
 
-// For the connections.
+// Allows enough file descriptors for the connections.
 void RaiseDescriptorLimit() {
   rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -55,7 +57,7 @@ int Main(const std::string& folder, int part, int parts, int world, int per_conn
   const auto reply = [&](const std::string& words) {
     dprintf(replies, "%d %s\n", part, words.c_str());
   };
-  // Whole nodes.
+  // Each part has whole nodes.
   const auto first = [&](int p) {
     return static_cast<int>(int64_t{world} * p / parts / kMembersOfNode * kMembersOfNode);
   };

@@ -18,13 +18,14 @@ grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// Not shared with others of this process. It comes back soon after the daemon does.
+// Returns a channel that shares no connection with others of this process, and reconnects soon
+// after the daemon has restarted.
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  // A connection's time-out, too: thousands at once take long.
+  // Also the time-out of a connection attempt: thousands at once take long.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 60000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetMaxReceiveMessageSize(-1);
@@ -51,7 +52,7 @@ struct Swarm::Member {
   v1::SessionId session;
   v1::EpochId epoch;
   uint64_t attempts = 0;
-  uint64_t completed = 0;  // collectives
+  uint64_t completed = 0;  // the number of completed collectives
   bool names_roster = false;
 
   std::unique_ptr<grpc::ClientContext> stream_context;
@@ -60,7 +61,7 @@ struct Swarm::Member {
   grpc::Status stream_status;
 
   std::string method;
-  std::vector<Member*> parts;  // whom its NodeCollective is for
+  std::vector<Member*> parts;  // the members that its NodeCollective is for
   std::unique_ptr<grpc::ClientContext> call_context;
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> call;
   grpc::ByteBuffer answer;
@@ -326,7 +327,7 @@ void Swarm::TakeEvent(Member* member) {
   }
   if (member->event.has_need_roster()) {
     member->names_roster = true;
-    member->stream_context->TryCancel();  // attaches again at its end
+    member->stream_context->TryCancel();  // it attaches again when its stream ends
   }
   if (member->event.has_epoch_broken()) ++progress_.told;
 }
@@ -354,7 +355,7 @@ void Swarm::TakeAnswer(Member* member) {
   member->answer.Clear();
 }
 
-// An answer with payloads is one that has completed.
+// An answer with payloads is one of a completed collective.
 void Swarm::TakeNodeAnswer(Member* sender) {
   constexpr size_t kWithoutPayloads = 1024;
   v1::NodeCollectiveResponse answer;

@@ -20,47 +20,48 @@ namespace muster::testing {
 
 inline constexpr int kMembersOfNode = 8;
 
-// AttachRequest.secret of a member, by its number in the job.
+// Returns AttachRequest.secret of a member, by its number in the job.
 std::string SecretOf(int number);
 
-// Many members of one job on the wire, without the SDK, and one thread that hears all answers. Each
-// call below is made by all members at once, and returns when the last of them has been answered.
-// Rosters and payloads in answers are received, and not looked at: what a member does with them
-// would cost this process more than the daemon.
+// Many members of one job on the wire, without the SDK. One thread receives all answers. Each call
+// below is made by all members at once, and returns when the last of them has been answered.
+// Rosters and payloads in answers are received but not parsed, since that would cost this process
+// more than the daemon spends.
 class Swarm {
  public:
-  // Members `first` and up, `count` of the `world`, so many on each connection.
+  // Creates the members from number `first`: `count` of the `world`, with `per_connection` of them
+  // on each connection.
   Swarm(int first, int count, int world, int per_connection);
   ~Swarm();
 
-  // Opens the streams, with a claim once the members have joined.
+  // Opens the streams, with a claim if the members have joined.
   absl::Status Attach(const std::string& address);
   absl::Status Join();
   absl::Status Barrier();
   absl::Status AllGather(size_t bytes);
-  // The same with one call for each node, as members make them that meet there.
+  // Make the same collectives with one call for each node, as node fan-in does.
   absl::Status BarrierByNode();
   absl::Status AllGatherByNode(size_t bytes);
 
-  // Starts a barrier at all but the job's last member.
+  // Starts a barrier at all members but the job's last one.
   void Park();
-  // Until these calls and all streams have told of a loss.
+  // Blocks until the parked calls and all streams have reported a loss.
   absl::Status AwaitLoss();
-  // Until the streams have ended, as they do when the daemon is killed.
+  // Blocks until the streams have ended, as they do when the daemon is killed.
   absl::Status AwaitEnd();
 
-  // Bytes of all answers to calls since the last question.
+  // Returns the bytes of all answers since the last call of TakeBytes().
   int64_t TakeBytes();
 
  private:
   struct Member;
-  // What a completion of gRPC's queue is about.
+  // The meaning of a completion in gRPC's queue.
   struct Tag {
     enum Kind { kStarted, kEvent, kEnded, kAnswered };
     Member* member = nullptr;
     Kind kind = kStarted;
   };
-  // How many have got so far, since the call began that waits for it.
+  // The number of members that have got so far since the waiting call began.
   struct Progress {
     int attached = 0;
     int answered = 0;
@@ -79,7 +80,7 @@ class Swarm {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBarriers(size_t count);
   absl::Status CallAll(const std::string& method, const MakeRequest& request);
-  // `call` has what all parts share.
+  // `call` contains the fields that all parts share.
   absl::Status CallByNode(v1::NodeCollectiveRequest call, const std::string& payload);
   absl::Status Await(int Progress::*counter, size_t count);
 
@@ -98,10 +99,10 @@ class Swarm {
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Member>> members_ ABSL_GUARDED_BY(mutex_);
   Progress progress_ ABSL_GUARDED_BY(mutex_);
-  bool attaching_ ABSL_GUARDED_BY(mutex_) = false;  // streams that end begin anew
+  bool attaching_ ABSL_GUARDED_BY(mutex_) = false;  // streams that end are opened again
   bool losing_ ABSL_GUARDED_BY(mutex_) = false;     // calls and streams are expected to fail
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of the first member, for a claim that must name everybody.
+  // The first member's place, for the claim that must list the roster.
   v1::JoinResponse roster_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/bench:scale runs, and scale_chart.py draws what it measures. Looks at no time.
+# Checks that tests/bench:scale runs, and that scale_chart.py draws its results. Checks no time.
 set -euo pipefail
 
 json=$TEST_TMPDIR/scale.json

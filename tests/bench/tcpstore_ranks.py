@@ -14,7 +14,7 @@ class Side:
         host, port = address.split(":")
         self.rank, self.ranks = rank, ranks
         self.store = TCPStore(host, int(port), ranks, False, TIMEOUT, use_libuv=True)
-        self.barrier("join")  # it waits for nobody by itself
+        self.barrier("join")  # the constructor does not wait for the other ranks
 
     def barrier(self, name):
         if self.store.add(f"barrier/{name}", 1) == self.ranks:
