@@ -36,7 +36,7 @@ def run_tests(tools, missing=MISSING):
         return
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     result = unittest.TextTestRunner(resultclass=_Result).run(suite)
-    # A failure of a subTest is one of its test.
+    # A failed subTest fails its test.
     failed = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
     _write([_case(name, "<failure/>" if name in failed else "") for name in result.names])
     sys.exit(0 if result.wasSuccessful() and result.testsRun > 0 else 1)

@@ -45,7 +45,7 @@ class Scrape:
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
         ports = [pathlib.Path(self._folder.name) / name for name in ("port", "metrics-port")]
-        # The port files are written when both ports are open.
+        # musterd writes the port files once both ports are open.
         self._musterd = subprocess.Popen([
             os.environ["MUSTERD"], "--listen=127.0.0.1:0", f"--port-file={ports[0]}", "--metrics-listen=:0",
             f"--metrics-port-file={ports[1]}", "--world-size=2"], stderr=subprocess.PIPE, text=True)
@@ -230,9 +230,9 @@ class DashboardTest(MetricsTestCase):
         shown = {_SUFFIX.sub("", name) for _, query in self.queries for name in metrics_in(query["expr"])}
         of_job = {name for name in self.types if name.startswith("muster_")}
         self.assertEqual(of_job - shown, {
-            # Says something to programs only.
+            # Only of use to programs.
             "muster_epoch_number",
-            # Of elastic jobs, and of what status and log say better.
+            # Only of elastic jobs, or shown better by status and log.
             "muster_newcomers_waiting", "muster_stop_requested"})
 
 

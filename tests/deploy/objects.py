@@ -7,11 +7,11 @@ class Workload:
     """A pod template, and what it is a template of."""
 
     def __init__(self, owner, name, template, job=None, given_labels=None):
-        self.owner = owner  # the object that makes the pods
-        self.name = name  # in words, for complaints
+        self.owner = owner  # the object that creates the pods
+        self.name = name  # for messages
         self.template = template
-        self.job = job  # the spec of the Job, if it is one
-        self.given_labels = given_labels or {}  # those that a controller adds
+        self.job = job  # the spec of the Job, if the object is one
+        self.given_labels = given_labels or {}  # labels that a controller adds
 
     @property
     def namespace(self):
@@ -71,7 +71,7 @@ def for_schemas(objects):
                 yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": workload.pod}
 
 
-# Kinds of other projects, and the version of each that is meant.
+# Kinds of other projects, and the version of each that the manifests use.
 CUSTOM = {
     "JobSet": "jobset.x-k8s.io/v1alpha2",
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
@@ -80,7 +80,7 @@ CUSTOM = {
     "PodMonitor": "monitoring.coreos.com/v1",
 }
 
-# What controllers put before a container's own variables.
+# Variables that controllers put before a container's own.
 GIVEN = {
     "Job": {"JOB_COMPLETION_INDEX": "0"},
     "JobSet": {"JOB_COMPLETION_INDEX": "0"},

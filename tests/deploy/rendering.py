@@ -21,7 +21,7 @@ def use_tools():
     sys.path.insert(0, str(tools_folder() / "python"))
 
 
-# What is tested beside the overlays that are in the tree: components on top of one of them.
+# Variants that are tested in addition to the overlays in the tree: components on top of an overlay.
 VARIANTS = {
     "mutual-tls": ("cpu-demo", ["mutual-tls"], {}),
     "topology": ("cpu-demo", ["topology"], {}),

@@ -191,7 +191,7 @@ def ports_match(objects):
         host, port = flag(command_line(w, c), "coordinator").rsplit(":", 1)
         services = {s["metadata"]["name"]: s for s in of_kind(objects, "Service")}
         if w.owner["kind"] == "LeaderWorkerSet":
-            continue  # the leader's host name, which LeaderWorkerSet gives
+            continue  # the leader's host name, which LeaderWorkerSet sets
         if host not in services:
             yield f"{w.name}: the coordinator is at {host}, which is no Service here"
         elif int(port) not in [p["port"] for p in services[host]["spec"].get("ports", [])]:
@@ -221,7 +221,7 @@ def services_select_pods(objects):
 def host_names_are_published(objects):
     for w, _ in workers(objects):
         if w.owner["kind"] != "Job":
-            continue  # JobSet and LeaderWorkerSet see to it themselves
+            continue  # JobSet and LeaderWorkerSet publish them
         name = w.pod.get("subdomain")
         service = next((s for s in of_kind(objects, "Service") if s["metadata"]["name"] == name), None)
         if not service or service["spec"].get("clusterIP") != "None":

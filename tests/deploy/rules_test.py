@@ -66,7 +66,7 @@ def replace_argument(container, key, name, value):
     container[key] = [f"--{name}={value}" if word.startswith(f"--{name}=") else word for word in container[key]]
 
 
-# Of each rule: what it must refuse, and the overlay that is spoilt.
+# For each rule: manifests that it must refuse, and the overlay that they change.
 CASES = {
     "failure_policies_fit_their_pods": [
         ("OnFailure with a podFailurePolicy", "cpu-demo", lambda m: set_to(pod(m.worker), "restartPolicy", "OnFailure")),

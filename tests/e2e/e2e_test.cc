@@ -1,4 +1,4 @@
-// Real processes: the daemon, the launcher and ranks that link the SDK. tests/fault kills them.
+// Real processes: the daemon, the launcher, and ranks that use the SDK. tests/fault kills them.
 
 #include <memory>
 
@@ -52,7 +52,7 @@ TEST(EndToEndTest, DaemonAndSdkAreOneRelease) {
   EXPECT_THAT(version->Output(), HasSubstr(MUSTER_VERSION));
 }
 
-// ---- Joining that goes wrong ----
+// ---- Failures to join ----
 
 TEST(EndToEndTest, AMissingRankIsNamedWhenJoiningTimesOut) {
   auto daemon = TestDaemon::Start({"--world-size", "2"});

@@ -1,4 +1,4 @@
-// musterd --journal and muster replay: real daemons and ranks, some of which are killed.
+// musterd --journal and muster replay, with real daemons and ranks, some of which are killed.
 
 #include <csignal>
 #include <fstream>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr Exit kBadUsage = {false, 64};
 
-// What `muster replay` prints, and how it ends.
+// The output of `muster replay`, and its exit status.
 struct Replay {
   Exit exit;
   std::string output;
@@ -33,8 +33,8 @@ Replay ReplayOf(Words flags) {
   return {exit, process->Output()};
 }
 
-// An elastic job of three: the daemon is killed between its barriers, and started again; then rank
-// 2 is killed, and the others go on without it. All tests look at its one journal.
+// An elastic job of three. Its daemon is killed between two barriers and restarted. Then rank 2 is
+// killed, and the others go on without it. All tests read the same journal.
 class JournalTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { RunJob(); }
@@ -52,7 +52,7 @@ class JournalTest : public ::testing::Test {
       ranks.push_back(StartRank(daemon->address(), rank, steps));
     }
     for (const auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("begins wait"));
-    // Whoever has come to "step 0" has completed the barrier before it, as all others have.
+    // A rank that has reached "step 0" has completed the barrier before it, and so have the others.
     const auto is_written = [] { return ReadFile(Path()).find("step 0") != std::string::npos; };
     ASSERT_TRUE(WaitUntil(is_written));
     daemon->Kill();
@@ -95,7 +95,7 @@ TEST_F(JournalTest, ShowsTheStatusAsItWas) {
   const Replay begin = ReplayOf({"--at", "+0s", Path()});
   EXPECT_EQ(begin.exit, kSuccess);
   EXPECT_THAT(begin.output, AllOf(HasSubstr("job default: forming"), HasSubstr("no members yet")));
-  // The moment before the loss: rank 2 is what the others wait for.
+  // Just before the loss, the others wait for rank 2.
   std::istringstream lines(ReplayOf({"--json", Path()}).output);
   double lost = 0;
   for (std::string line; std::getline(lines, line) && lost == 0;) {
@@ -128,7 +128,7 @@ TEST_F(JournalTest, WritesATrace) {
   }
   EXPECT_EQ(arrows, 2);         // from rank 2 to the others
   EXPECT_EQ(losses, 2);         // a mark, and a slice for both arrows to begin in
-  EXPECT_GE(waits, 3 + 3 + 2);  // those that arrived together and had to call again, twice
+  EXPECT_GE(waits, 3 + 3 + 2);  // two ranks arrived together, and had to call again, twice
   EXPECT_EQ(ReplayOf({"--trace", "-", Path()}).output, ReadFile(trace));
 }
 
@@ -183,7 +183,7 @@ TEST_F(JournalTest, OfWhatIsNoJournalIsSaidSo) {
   EXPECT_THAT(wrong.output, HasSubstr("expected end, a duration since the beginning"));
 }
 
-// Arguments in the wrong order must not cost what is in a file.
+// Arguments in the wrong order must not overwrite a file.
 TEST_F(JournalTest, AFileIsLeftAloneWhereThereIsNoJournalToTrace) {
   const std::string precious = Folder() + "/precious";
   std::ofstream(precious) << "something";
@@ -196,7 +196,7 @@ TEST_F(JournalTest, AFileIsLeftAloneWhereThereIsNoJournalToTrace) {
 TEST_F(JournalTest, OfADamagedJournalIsToldWhatCanBeReadAndThatItIsDamaged) {
   const std::string path = Folder() + "/damaged";
   std::string bytes = ReadFile(Path());
-  bytes.back() = static_cast<char>(~bytes.back());  // of the last block of several
+  bytes.back() = static_cast<char>(~bytes.back());  // in the last of several blocks
   std::ofstream(path) << bytes;
   const Replay told = ReplayOf({path});
   EXPECT_EQ(told.exit, (Exit{false, 1})) << told.output;

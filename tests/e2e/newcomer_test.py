@@ -19,12 +19,12 @@ import time
 import unittest
 
 COLUMNS = 80
-DEADLINE = 240  # seconds, for whatever comes: machines may be busy
+DEADLINE = 240  # seconds, for any output; machines may be busy
 EXAMPLE = "examples/hello/hello"
 FOREVER = "100000000"  # steps of hello
 
-# Lines that are wider than a terminal for another reason than the names of nodes: messages of one line, which terminals
-# wrap and which `grep` wants whole.
+# Lines that may be wider than a terminal. They are messages of one line, which terminals wrap, and
+# which `grep` needs whole.
 WIDER = (
     r"^muster: the coordinator is at ",
     r"^muster: (another|the) ",
@@ -177,7 +177,7 @@ class FirstHour(unittest.TestCase):
         if self.desk.wide:
             say(f"(wider than {COLUMNS} columns: {self.desk.wide})")
 
-    # ---- What the job says of itself ----
+    # ---- The status of the job ----
 
     def status(self, flags=""):
         text = self.desk.quietly(f"muster status --json {flags}")
@@ -233,7 +233,7 @@ class FirstHour(unittest.TestCase):
         rows = re.findall(r"^(\d+) +(\S+) +\d+ +(?:running|stopped) ", text, re.MULTILINE)
         self.assertEqual(rows, [(str(rank), node) for rank, node in enumerate(nodes)], text)
         members = text.split("\n\n")[1].splitlines()
-        self.assertLessEqual(len(members), 1 + 2 * len(nodes), text)  # a second one where names are long
+        self.assertLessEqual(len(members), 1 + 2 * len(nodes), text)  # a second one if names are long
 
     def host(self):
         return socket.gethostname()
@@ -256,7 +256,7 @@ class FirstHour(unittest.TestCase):
         status, output = self.desk.run("muster run --nproc-per-node 2 -- ./helo")
         self.assertEqual(status, 127)
         self.assertIn("./helo", output)
-        # A misspelt variable: the program runs, alone, and says why.
+        # A misspelt variable: the program runs alone, and says why.
         status, output = self.desk.run("hello", MUSTER_COORDINATR="127.0.0.1:7370")
         self.assertEqual(status, 0)
         self.assertIn("MUSTER_COORDINATR means nothing to Muster; did you mean MUSTER_COORDINATOR?", output)
@@ -266,7 +266,8 @@ class FirstHour(unittest.TestCase):
         self.assertIn("no coordinator", output)
 
     def test_the_first_hang_in_which_a_rank_never_joins(self):
-        # The launcher, whose answer `muster debug` needs, is known to the coordinator before rank 0 joins.
+        # Rank 0 joins only when the coordinator knows the launcher, whose answer `muster debug`
+        # needs.
         program = shlex.quote('[ "$RANK" = 0 ] || exec sleep 1000; until [ -e known ]; do sleep 0.05; done; exec hello')
         job = self.desk.start(f"muster run --nproc-per-node 2 -- sh -c {program}")
         until("the launcher is known", lambda: "2 processes run" in flat(self.desk.quietly("muster status")))
@@ -394,7 +395,7 @@ class FirstHour(unittest.TestCase):
         self.expect_rows(output, ["a", "b"])
         for node in nodes:
             node.process.send_signal(signal.SIGINT)
-        # A rank may hear that the other one is gone before its own launcher has got the signal.
+        # A rank may hear of the other one's end before its own launcher has got the signal.
         statuses = sorted(node.wait() for node in nodes)
         self.assertIn(statuses, ([130, 130], [75, 130]), "\n".join(node.output for node in nodes))
         for node in nodes:

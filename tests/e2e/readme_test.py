@@ -19,14 +19,15 @@ import unittest
 
 RUNFILES = pathlib.Path.cwd()
 README = pathlib.Path("README.md").read_text(encoding="utf-8")
-PROGRAMS = {  # what bazel builds: by label
+PROGRAMS = {  # built by bazel: by label
     "//server:musterd": "server/musterd",
     "//client/cli:muster": "client/cli/muster",
     "//examples/hello": "examples/hello/hello",
     "//examples/digits": "examples/digits/digits",
 }
-# What is read from the tree by the commands and by the programs. A program built by label has its data beside it too, but
-# one that is only the data of a test need not: its runfiles appear when Bazel comes to the program itself, if ever.
+# Folders that commands and programs read from the tree. A program that is built by label has its
+# data beside it. A program that is only the data of a test may lack its data, since Bazel creates
+# the runfiles of that program only when it builds it.
 COPIED = ["tools", "deploy", "client/include", "examples/digits/data"]
 KUBERNETES_TOOLS = pathlib.Path(os.environ["TEST_SRCDIR"]) / "kubernetes_tools" / "installed"
 
@@ -73,10 +74,10 @@ for item in objects:
     print(item["kind"], item["metadata"]["name"], "is as Kubernetes wants it")
 """
 
-# What would change this machine is run elsewhere, into a folder: there the command is written with a --prefix.
+# Commands that would change this machine. Other tests run them, with a --prefix.
 ELSEWHERE = {"tools/install": "tests/install/install_test.sh"}
 
-# Where words of the output matter beside the status.
+# Commands whose output is checked, besides their status.
 EXPECTED = {
     "tools/quickstart": "== Done: loss=",
     "bazel-bin/client/cli/muster run": "rank 3 of 4 on node rank 0: average 1.5",
@@ -123,7 +124,7 @@ class Tree:
         self._command("kubectl", KUBECTL.format(tools=str(KUBERNETES_TOOLS.resolve().parent)))
         for path in PROGRAMS.values():
             (self.bin / pathlib.Path(path).name).symlink_to((RUNFILES / path).resolve())
-        # What goes into an image is built with options of its own.
+        # The content of an image is built with its own options.
         self._write(self.root / "tools" / "image-content", '#!/bin/sh\nmkdir -p "$1/muster"\n')
 
     def _write(self, path, text):

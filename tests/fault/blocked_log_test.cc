@@ -1,5 +1,5 @@
-// A musterd whose log cannot be written: a terminal that is held by Ctrl-S, a pipe that nobody
-// reads, a reader that has gone.
+// A musterd whose log cannot be written: a terminal is held by Ctrl-S, no process reads the pipe,
+// or its reader has gone.
 
 #include <signal.h>
 
@@ -21,7 +21,7 @@ constexpr int kMoreThanTheLogHolds = 4500;
 
 class BlockedLogTest : public ::testing::Test {
  protected:
-  // It listens at return.
+  // Starts the daemon. It listens when this returns.
   void StartDaemon() {
     const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
     daemon_ = Process::Start({"sh", "-c", "exec \"$@\" 2>" + log_.path(), "sh", MusterdPath(),

@@ -1,5 +1,5 @@
-// A node that the network no longer reaches. Two network namespaces stand for two nodes, a pair of
-// virtual interfaces for the cable between them.
+// A node that the network no longer reaches. Two network namespaces represent two nodes, and a pair
+// of virtual interfaces the cable between them.
 
 #include <sched.h>
 
@@ -49,7 +49,7 @@ class CutOffNodeTest : public ::testing::Test {
   std::string FarPid() const { return absl::StrCat(far_->pid()); }
   std::string OnFarNode() const { return absl::StrCat("nsenter --net --target ", FarPid(), " "); }
 
-  // Addresses 10.77.0.1 here and 10.77.0.2 there.
+  // Connects 10.77.0.1 on this side with 10.77.0.2 on the far side.
   void LayCable() {
     Sh("ip link set lo up");
     Sh(absl::StrCat("ip link add near type veth peer name far netns ", FarPid()));
@@ -62,13 +62,13 @@ class CutOffNodeTest : public ::testing::Test {
 
   void Cut() { Sh("ip link set near down"); }
 
-  // Waits until something has been sent in vain, and again, and again.
+  // Waits until a packet has been retransmitted at least twice.
   bool AwaitLostPackets() const {
     return WaitUntil([&] { return std::max(SentInVain("self"), SentInVain(FarPid())) >= 2; });
   }
 
-  // How often in a row TCP has sent something again (the seventh word of a connection's line), or
-  // has tried whether it can send at all (the ninth), most of all connections of that process's
+  // Returns how often in a row TCP has retransmitted (the seventh word of a connection's line), or
+  // has probed a full window (the ninth). Takes the maximum over all connections of the process's
   // network.
   static int SentInVain(const std::string& process) {
     std::ifstream file(absl::StrCat("/proc/", process, "/net/tcp"));
@@ -92,7 +92,7 @@ class CutOffNodeTest : public ::testing::Test {
     return debug->Output();
   }
 
-  // A command that fails says why the test cannot be.
+  // Runs a command. If it fails, its output says why the test cannot run here.
   void Sh(const std::string& command) {
     auto process = Process::Start({"sh", "-c", command});
     if (!(process->Wait() == kSuccess) && why_not_.empty()) {
@@ -100,7 +100,7 @@ class CutOffNodeTest : public ::testing::Test {
     }
   }
 
-  // Four ranks, of which 2 and 3 are on the far node. They have begun when they say `mark`.
+  // Starts four ranks; ranks 2 and 3 are on the far node. Returns when all have printed `mark`.
   void StartJob(const Words& daemon_flags, const Words& steps, const std::string& mark) {
     Words flags = {"--world-size=4", "--insecure"};
     flags.insert(flags.end(), daemon_flags.begin(), daemon_flags.end());
@@ -126,7 +126,7 @@ class CutOffNodeTest : public ::testing::Test {
 
   static std::string why_not_;
   const Gate gate_;
-  std::string patience_ = "1m";  // of the ranks with their coordinator
+  std::string patience_ = "1m";  // how long the ranks look for their coordinator
   std::unique_ptr<Process> far_;
   std::unique_ptr<TestDaemon> daemon_;
   std::vector<std::unique_ptr<Process>> nodes_;
@@ -150,23 +150,23 @@ TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
   EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
   EXPECT_EQ(CountOf(nodes_[0]->Output(), "error: ABORTED"), 2) << nodes_[0]->Output();
   EXPECT_THAT(nodes_[0]->Output(), AllOf(HasSubstr("(node 'far', host "), HasSubstr("was lost")));
-  // Over there nobody can know; the all-reduce ends when the coordinator is given up.
+  // The far side cannot know the loss. Its all-reduce ends when it gives up the coordinator.
   EXPECT_EQ(nodes_[1]->Wait(), kRankError) << nodes_[1]->Output();
   EXPECT_EQ(CountOf(nodes_[1]->Output(), "error: UNAVAILABLE"), 2) << nodes_[1]->Output();
   EXPECT_THAT(nodes_[1]->Output(), HasSubstr("could not reach the coordinator at 10.77.0.1:"));
 }
 
-// Before its connections are given up.
+// The verdict comes before the daemon closes the connections.
 TEST_F(CutOffNodeTest, IsNamedInTheVerdictOnWhyTheOthersWait) {
   ASSERT_NO_FATAL_FAILURE(StartJob(
       {"--keepalive-timeout=30s"},
       {absl::StrCat("2:", gate_.wait()), absl::StrCat("3:", gate_.wait()), "barrier", "leave"},
       "begins "));
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
-  // While it is there its launcher says what its ranks are doing.
+  // While the node is connected, its launcher reports what its ranks are doing.
   EXPECT_TRUE(WaitUntil([&] { return Debug().find("no launcher") == std::string::npos; }));
   Cut();
-  std::string said;  // of the look before, at first, if that was just now
+  std::string said;  // the last answer, which may be one from before the cut
   ASSERT_TRUE(WaitUntil([&] {
     said = Debug();
     return said.find(

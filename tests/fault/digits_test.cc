@@ -1,4 +1,4 @@
-// Training while things die: the digits example, its daemon and its ranks.
+// Training with failures: the digits example, while its daemon or its ranks are killed.
 
 #include <signal.h>
 
@@ -32,8 +32,8 @@ Words Digits(const std::string& json) {
           json};
 }
 
-// The digits example on four ranks, without a launcher; rank 0 writes the curve to `json`. A rank
-// is asked for unless the job is elastic.
+// Starts the digits example on four ranks without a launcher. Rank 0 writes the curve to `json`.
+// Each rank asks for its rank unless the job is elastic.
 std::vector<std::unique_ptr<Process>> StartDigits(const TestDaemon& daemon, const std::string& json,
                                                   bool elastic = false) {
   std::vector<std::unique_ptr<Process>> ranks;
@@ -49,7 +49,7 @@ void AwaitDigits(const std::vector<std::unique_ptr<Process>>& ranks) {
   for (const auto& rank : ranks) EXPECT_EQ(rank->Wait(kPatience), kSuccess) << rank->Output();
 }
 
-// The file of --json, without what says how fast the run was.
+// Returns the file of --json, without the fields about the speed of the run.
 std::string CurveOf(const std::string& json) {
   std::ifstream file(json);
   std::string curve;
@@ -61,7 +61,7 @@ std::string CurveOf(const std::string& json) {
 
 int EpochsOf(const Process& rank) { return CountOf(rank.Output(), "epoch "); }
 
-// Waits until rank 0 has gone on by some epochs or has ended.
+// Waits until rank 0 has reached this epoch, or has ended.
 void AwaitEpochs(Process& rank, int until) {
   EXPECT_TRUE(WaitUntil([&] { return EpochsOf(rank) >= until || !rank.Running(); }, kPatience));
 }
@@ -79,8 +79,8 @@ TEST(DigitsTest, TheCurveIsTheSameDigitForDigitWhenTheDaemonIsKilled20Times) {
   const auto daemon = TestDaemon::Start({"--world-size=4"});
   const auto ranks = StartDigits(*daemon, json);
   for (int kill = 0; kill < kKills; ++kill) {
-    // The first ones while the job forms, the others some epochs after the last one: in a random
-    // place of them, so that it may be in any call, or in none.
+    // The first kills come while the job forms. The others come some epochs after the last one, at
+    // a random time, so that the ranks may be in any call or in none.
     if (kill > 2) AwaitEpochs(*ranks[0], EpochsOf(*ranks[0]) + 1 + static_cast<int>(random() % 3));
     absl::SleepFor(absl::Microseconds(random() % 30000));
     ASSERT_TRUE(ranks[0]->Running()) << "over after " << kill << " kills:\n" << ranks[0]->Output();
@@ -93,7 +93,7 @@ TEST(DigitsTest, TheCurveIsTheSameDigitForDigitWhenTheDaemonIsKilled20Times) {
   EXPECT_EQ(CurveOf(json), undisturbed);
 }
 
-// What the run ends with: "final loss=0.0736946376189 accuracy=0.963788300836".
+// The last line of a run: "final loss=0.0736946376189 accuracy=0.963788300836".
 struct Final {
   double loss = 0;
   double accuracy = 0;
@@ -109,10 +109,11 @@ Final FinalOf(const std::string& output) {
   return result;
 }
 
-// The order in which floats are added differs with the number of ranks, nothing else.
+// Expects equal results, except for rounding: the order of floating-point additions depends on the
+// number of ranks.
 void ExpectSame(const Final& result, const Final& expected) {
   EXPECT_NEAR(result.loss, expected.loss, 1e-4 * expected.loss);
-  EXPECT_NEAR(result.accuracy, expected.accuracy, 0.003);  // of one held-out image
+  EXPECT_NEAR(result.accuracy, expected.accuracy, 0.003);  // one held-out image
 }
 
 Final UndisturbedFinal() {
@@ -165,7 +166,8 @@ TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
   ExpectSame(FinalOf(output), UndisturbedFinal());
 }
 
-// Nobody is there to say that the rank has died, until the next daemon has waited for it in vain.
+// No process reports the death of the rank. The next daemon waits for the rank until the recovery
+// ends.
 TEST(ElasticDigitsTest, ARankAndItsDaemonThatDieTogetherAreNoMoreThanALostRank) {
   const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=2s",
                                          "--member-grace=100ms", "--keepalive-time=1s",

@@ -1,4 +1,4 @@
-// Elastic jobs: the loss of a rank ends an epoch, not the job.
+// Elastic jobs: the loss of a rank ends an epoch, but not the job.
 
 #include <signal.h>
 
@@ -20,11 +20,11 @@ using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-// Pings that find a stopped process soon, and graces that end soon.
+// Flags with short pings and graces, so that a stopped process is lost soon.
 const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms",
                           "--recovery-grace=6s"};
 
-// Longer than ranks that are started together take to come, on a busy machine too.
+// Longer than ranks that are started together need to join, on a busy machine too.
 constexpr char kSettle[] = "--settle=3s";
 
 Words With(Words flags, const Words& more) {
@@ -32,7 +32,7 @@ Words With(Words flags, const Words& more) {
   return flags;
 }
 
-// The survivors of three ranks, of which the last is lost in the first epoch.
+// The steps of the survivors of three ranks. The last rank is lost in the first epoch.
 const Words kSurvive = {"first:2:loss", "first:try:barrier", "first:rejoin", "allgather", "leave"};
 
 class ElasticTest : public ::testing::Test {
@@ -48,7 +48,7 @@ class ElasticTest : public ::testing::Test {
     return StartRank(daemon_->address(), -1, steps);
   }
 
-  // Which of the processes has that rank in the first epoch.
+  // Returns the process that has the rank in the first epoch.
   Process& RankOf(int rank) {
     const std::string mark = absl::StrCat("rank ", rank, " pid ");
     auto found = ranks_.end();
@@ -61,7 +61,7 @@ class ElasticTest : public ::testing::Test {
     return found == ranks_.end() ? *ranks_.front() : **found;
   }
 
-  // Kills it and forgets it.
+  // Kills the process and forgets it.
   void Lose(Process& process) {
     process.Signal(SIGKILL);
     process.Wait();
@@ -147,7 +147,7 @@ TEST(ElasticLauncherTest, LetsTheOthersGoOnInASmallerEpoch) {
                                    HasSubstr("rank 1 of 2 was rank 1 before")));
 }
 
-// What the process was given by its launcher.
+// Returns a variable of the process's environment.
 std::string VariableOf(pid_t process, const std::string& name) {
   std::ifstream file(absl::StrCat("/proc/", process, "/environ"));
   for (std::string entry; std::getline(file, entry, '\0');) {
@@ -184,7 +184,7 @@ uint64_t TokenOf(const Process& process) {
 
 class LostHolderTest : public ElasticTest {
  protected:
-  // Rank 2 holds the lease that the others wait for; if it is lost, one of them must get it.
+  // Rank 2 holds the lease that the others wait for. If it is lost, one of them must get the lease.
   void StartWithHolder() {
     Start({"--world-size=3", "--min-world-size=2", kSettle},
           {"first:2:hold", "barrier", "first:2:" + gate_.wait(), "first:2:complete",
@@ -192,7 +192,7 @@ class LostHolderTest : public ElasticTest {
     ASSERT_TRUE(status_->WaitForParked(2, "lease"));
   }
 
-  // The next holder's token is higher, and who does not hold gets its result.
+  // Expects that one survivor gets a higher token, and the other one its result.
   void ExpectTakenOver(uint64_t lost_token) {
     Process& first = RankOf(0);
     Process& second = RankOf(1);
@@ -238,10 +238,10 @@ TEST_F(LostHolderTest, ItsCompletionIsRefusedIfItWasOnlyThoughtDead) {
                     AnyOf(HasSubstr("was lost"), HasSubstr("was formed without this process"))));
 }
 
-// The same for a node's work, where no daemon has seen both the loss of the holder and its return.
+// The same for a node's lease. No daemon has seen both the loss of the holder and its return.
 class LostHolderAndDaemonTest : public ElasticTest {
  protected:
-  // Rank 2 is stopped, and has lost the lease to a survivor, which is still at work.
+  // Rank 2 is stopped, and has lost the lease to a survivor, which is still working.
   void StartWithSuccessor() {
     Start({"--world-size=3", "--min-world-size=2", kSettle},
           {"first:2:hold=node", "barrier", "first:2:" + stale_.wait(), "first:2:complete",
@@ -249,7 +249,7 @@ class LostHolderAndDaemonTest : public ElasticTest {
            "allgather", "leave"});
     ASSERT_TRUE(status_->WaitForParked(2, "lease"));
     holder_ = &RankOf(2);
-    ASSERT_TRUE(AwaitBegin(*holder_, {2}, "wait"));  // it has heard that the barrier is over
+    ASSERT_TRUE(AwaitBegin(*holder_, {2}, "wait"));  // it has heard that the barrier has completed
     holder_->Signal(SIGSTOP);
     AwaitSuccessor();
   }
@@ -282,7 +282,7 @@ class LostHolderAndDaemonTest : public ElasticTest {
                                          HasSubstr("formed without this process")));
   }
 
-  // The work is what the successor made of it.
+  // Expects the successor's result.
   void ExpectDoneBySuccessor() {
     successor_.Open();
     std::string outputs;
@@ -301,13 +301,13 @@ class LostHolderAndDaemonTest : public ElasticTest {
 TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedByADaemonThatWasStartedInBetween) {
   ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
   RestartDaemon();
-  ASSERT_TRUE(status_->WaitForParked(1, "lease"));  // the survivors are back
+  ASSERT_TRUE(status_->WaitForParked(1, "lease"));  // the survivors have reconnected
   holder_->Signal(SIGCONT);
   ExpectRefused();
   ExpectDoneBySuccessor();
 }
 
-// All that the new daemon knows at first is what the stale holder claims.
+// At first, the new daemon only knows what the stale holder claims.
 TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedAlsoWhenItIsTheFirstToComeBack) {
   ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
   StopSurvivors();

@@ -1,4 +1,4 @@
-// Ranks that end by themselves, and ranks that never come.
+// Ranks that end on their own, and ranks that never join.
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -26,7 +26,7 @@ TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
   EXPECT_THAT(MusterStatus(*daemon), HasSubstr(story));
 }
 
-// It would otherwise be a rank that has done its work, as far as its launcher can tell.
+// To its launcher, such a rank looks like one that has finished its work.
 TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLostAndToBlame) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   auto run = LaunchAt(*daemon, 2, {"1:exit=0", "barrier"});
@@ -64,7 +64,7 @@ TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsO
   ExpectEnds(ranks, kSuccess);
 }
 
-// Long before any time-out.
+// The rank is named long before any time-out.
 TEST(EndedRankTest, ARankThatIsLateIsNamedToThoseWhoWaitInTheDaemonsLogAndInMusterStatus) {
   auto daemon = TestDaemon::Start({"--world-size=2", "--stall-warning=100ms"});
   Gate gate;

@@ -1,4 +1,4 @@
-// What a machine can run out of: disk space, file descriptors.
+// Exhausted resources of a machine: disk space and file descriptors.
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A command under a shell's settings: "ulimit -n 40".
+// Starts a command under a shell's settings, such as "ulimit -n 40".
 std::unique_ptr<Process> StartUnder(const std::string& setting, const Words& command,
                                     const std::map<std::string, std::string>& env = {}) {
   Words all = {"sh", "-c", setting + "; exec \"$@\"", "sh"};
@@ -29,7 +29,7 @@ std::unique_ptr<Process> StartUnder(const std::string& setting, const Words& com
   return Process::Start(all, env);
 }
 
-// A directory in which rank 0's log can be opened, and every write of it fails as on a full disk.
+// Returns a directory in which rank 0's log can be opened, but each write fails as on a full disk.
 std::string FullLogDirectory() {
   const std::string directory = MakeTempDir();
   EXPECT_EQ(symlink("/dev/full", absl::StrCat(directory, "/rank-0.log").c_str()), 0);
@@ -44,7 +44,7 @@ TEST(DiskFullTest, UnderTheLogDirectoryIsSaidOnceAndTheJobGoesOn) {
                     "shown"),
             1)
       << run->Output();
-  EXPECT_EQ(CountOf(run->Output(), "is done"), 2);  // what the log lacks is still shown
+  EXPECT_EQ(CountOf(run->Output(), "is done"), 2);  // lines that the log lacks are still shown
 }
 
 TEST(DiskFullTest, UnderTheDaemonsLogDoesNotStopTheJob) {
@@ -90,10 +90,10 @@ TEST_F(DescriptorsTest, AnElasticWorldThatNeedsMoreIsRefusedToo) {
   EXPECT_THAT(daemon->Output(), HasSubstr("--max-world-size is 17"));
 }
 
-// The flag that raises the limit, and how far.
+// The flag that raises the limit, and how far it can.
 constexpr char kRaise[] = "(musterd --max-members raises it, as far as its ulimit -Hn goes)";
 
-// Half of the descriptors are kept for launchers then.
+// The daemon then keeps half of its descriptors for launchers.
 TEST_F(DescriptorsTest, AWorldThatNeedsMoreIsRefusedWhereOnlyItsMembersKnowItsSize) {
   const std::string coordinator = Start({});
   const auto rank = StartRank(coordinator, 0, {}, {{"MUSTER_WORLD_SIZE", "9"}});
@@ -117,7 +117,7 @@ TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
   ExpectEnds(ranks, kSuccess);
 }
 
-// Connections that are no members: the daemon cannot tell them apart before it has them.
+// Connections of no member. The daemon must accept a connection before it can tell.
 class Connections {
  public:
   explicit Connections(int port) : port_(port) {}
@@ -136,14 +136,15 @@ class Connections {
     }
   }
 
-  // Whether the daemon ends the newest one within a second. One that it has taken it keeps.
+  // Returns whether the daemon closes the newest connection within a second. It keeps those that it
+  // has accepted.
   bool NewestIsEnded() const {
     pollfd ended = {fds_.back(), POLLRDHUP, 0};
     return poll(&ended, 1, 1000) == 1;
   }
 
-  // Adds until the newest ones are refused: what the daemon has open at the moment in which it
-  // refuses the first, as connections that have ended, may be closed at the next.
+  // Adds connections until several in a row are refused. A single refusal is not enough:
+  // descriptors of closed connections may become free a moment later.
   void AddUntilRefused() {
     int in_a_row = 0;
     EXPECT_TRUE(WaitUntil([&] {
@@ -196,14 +197,14 @@ TEST_F(ScrapedDescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThem
   Connections connections(port_);
   connections.AddUntilRefused();
   EXPECT_TRUE(WaitUntil([&] {
-    connections.Add(1);  // in the place of what an answered scrape had open
+    connections.Add(1);  // replaces the connection of an answered scrape
     return Get(metrics_port_, "/metrics").status == 0;
   }));
   connections.Close();
   EXPECT_TRUE(WaitUntil([&] { return Scraped(); }));
 }
 
-// Both ports take the last descriptor from each other.
+// Both ports compete for the last descriptor.
 TEST_F(ScrapedDescriptorsTest, WhatComesTooMuchIsRefusedAlsoAfterARaceForTheLastOne) {
   {
     Connections connections(port_);

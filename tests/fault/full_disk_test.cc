@@ -1,4 +1,4 @@
-// A disk that fills up while the job runs: a small file system of the test's own.
+// A disk that fills up while the job runs. The test mounts a small file system of its own.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kManySteps = 100;  // what ranks say of them is more than a block
+constexpr int kManySteps = 100;  // their output exceeds a block
 
 class FullDiskTest : public ::testing::Test {
  protected:
@@ -41,7 +41,7 @@ class FullDiskTest : public ::testing::Test {
   }
 
   void Mount() {
-    // What is mounted here must not show elsewhere.
+    // Mounts must not be visible outside the test.
     const bool mounted = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          mount("tmpfs", disk_.c_str(), "tmpfs", 0, "size=256k") == 0;
     if (!mounted) why_not_ = absl::StrCat("cannot mount a tmpfs: ", strerror(errno));
@@ -56,7 +56,7 @@ class FullDiskTest : public ::testing::Test {
     close(fd);
   }
 
-  // A file of the disk has this text.
+  // Waits until a file of the disk contains the text.
   bool AwaitText(const std::string& name, const std::string& text) const {
     return WaitUntil([&] { return absl::StrContains(ReadFile(disk_ + name), text); });
   }
@@ -90,7 +90,7 @@ TEST_F(FullDiskTest, UnderTheLogDirectoryIsSaidOnceForEachLogAndTheJobGoesOn) {
   }
 }
 
-// There is room for a line or two: the rest of a block that an earlier log has begun.
+// There is space for a line or two: the rest of a block that an earlier log has begun.
 TEST_F(FullDiskTest, UnderTheDaemonsLogDoesNotStopTheJob) {
   const std::string log = disk_ + "/musterd.log";
   std::ofstream(log) << std::string(sysconf(_SC_PAGESIZE) - 300, '.') << "\n";

@@ -1,5 +1,5 @@
-// A job that hangs: the first line that `muster debug` prints names the rank that holds it up, and
-// what that process is doing. One test for each way to hang; docs/observe-reference.md has the
+// Jobs that hang. The first line of `muster debug` names the rank that holds the job up, and what
+// that process is doing. There is one test for each way to hang. docs/observe-reference.md has the
 // table.
 
 #include <signal.h>
@@ -33,7 +33,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::Value;
 
-// What `muster debug` prints, and where it has put the bundle.
+// The output of `muster debug`, and the folder of its bundle.
 struct Debugged {
   std::string verdict;
   std::string output;
@@ -57,7 +57,7 @@ Debugged Debug(const std::string& coordinator, const Words& flags = {"--wait=0s"
   return debugged;
 }
 
-// A PATH in which gdb does that to the process `pid`.
+// Returns a PATH in which gdb is a script. The script gets the process id in `pid`.
 std::string StandInForGdb(const std::string& script) {
   const std::string folder = MakeTempDir();
   const std::string gdb = folder + "/gdb";
@@ -66,7 +66,7 @@ std::string StandInForGdb(const std::string& script) {
   return absl::StrCat(folder, ":", std::getenv("PATH"));
 }
 
-// Rank 1 does the step, and the others wait for it in a barrier.
+// Rank 1 makes a step, and the others wait for it in a barrier.
 class HangVerdictTest : public ::testing::Test {
  protected:
   HangVerdictTest() : folder_(MakeTempDir()) {}
@@ -79,7 +79,7 @@ class HangVerdictTest : public ::testing::Test {
     ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
   }
 
-  // Asks until the verdict is that: a process may not be where it is to stand still yet.
+  // Asks until the verdict matches, since the process may not have reached its step yet.
   template <typename Matcher>
   void ExpectVerdict(const Matcher& matcher) {
     std::string verdict;
@@ -90,13 +90,13 @@ class HangVerdictTest : public ::testing::Test {
     EXPECT_THAT(verdict, matcher);
   }
 
-  // The same, of what `process` writes by itself: a slow start may have been told of before.
+  // Waits until `process` prints a match unasked. A slow start may have caused earlier verdicts.
   static void ExpectOutput(const Process& process, const std::string& regex) {
     EXPECT_TRUE(WaitUntil([&] { return Value(process.Output(), ContainsRegex(regex)); }))
         << process.Output();
   }
 
-  // Until rank 1 waits in the read.
+  // Waits until rank 1 blocks in read().
   bool AwaitRead() {
     if (!AwaitBegin(*run_, {1}, "read=")) return false;
     const std::string call = absl::StrCat("/proc/", PidOf(1, *run_), "/syscall");
@@ -195,7 +195,7 @@ TEST_F(HangVerdictTest, RanksThatNobodyHasStarted) {
       "joined");
 }
 
-// `muster run` stops reading what ranks write when its own reader stops.
+// `muster run` stops reading the output of ranks when its own reader stops.
 TEST_F(HangVerdictTest, ARankWhoseOutputNobodyReads) {
   daemon_ = TestDaemon::Start({"--world-size=3"});
   Words words =
@@ -215,8 +215,8 @@ TEST_F(HangVerdictTest, ARankThatADiskDoesNotAnswer) {
                       HasSubstr("a disk, a file system or a driver does not answer")));
 }
 
-// With the stand-ins for CUDA and NCCL: the others are in an all-reduce of which the coordinator
-// sees nothing, and in which no call of theirs can say who is missing.
+// Runs with the fakes of CUDA and NCCL. The others are in an all-reduce that the coordinator does
+// not see, and no call of theirs can say which rank is missing.
 TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
   const Gate gate;
   daemon_ = TestDaemon::Start({"--world-size=3"});
@@ -232,7 +232,7 @@ TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
                       HasSubstr("; 2 others are in AllReduce of 4194304 bytes, op 2 of ")));
 }
 
-// ---- Without being asked, and the bundle ----
+// ---- Automatic verdicts, and the bundle ----
 
 TEST_F(HangVerdictTest, IsLoggedByTheCoordinatorWhenAWaitIsAnnounced) {
   const Gate gate;
@@ -244,7 +244,7 @@ TEST_F(HangVerdictTest, IsLoggedByTheCoordinatorWhenAWaitIsAnnounced) {
   gate.Open();
   const std::string verdict = "verdict: rank 1 .* it is in read\\(\\) of ";
   ExpectOutput(daemon_->process(), verdict);
-  // Whoever replays the journal is told, too.
+  // A replay of the journal shows the verdict too.
   EXPECT_TRUE(WaitUntil([&] {
     auto replay = Process::Start({Runfile("client/cli/muster"), "replay", journal});
     return replay->Wait() == kSuccess && Value(replay->Output(), ContainsRegex(verdict));
@@ -297,10 +297,11 @@ TEST_F(HangVerdictTest, IsWrittenByItselfWhereARunIsGivenAFolder) {
   EXPECT_THAT(ReadFile(folder + "/nodes/n1/rank-1/threads.txt"), HasSubstr("in read() of " + pipe));
 }
 
-// A debugger stops what it looks at, and one that is killed over it leaves it stopped for a moment.
+// A debugger stops the process that it reads. If the debugger is killed, the process stays stopped
+// for a moment.
 TEST_F(HangVerdictTest, WhoLooksAtRanksIsNotTakenForOneWhoStopsThem) {
-  // An orphan stays a zombie until the launcher asks who has ended and who was stopped: once a
-  // second one is gone, it has dealt with the stop.
+  // An orphan stays a zombie until the launcher calls wait(), which also reports stops. Once the
+  // second orphan has gone, the launcher has handled the stop.
   const std::string tools = StandInForGdb(
       "kill -STOP $pid\n"
       "for turn in 1 2; do\n"
@@ -321,7 +322,7 @@ TEST_F(HangVerdictTest, WhoLooksAtRanksIsNotTakenForOneWhoStopsThem) {
   EXPECT_THAT(daemon_->process().Output(), Not(HasSubstr("stopped")));
 }
 
-// The ranks end at the error; a debugger that ends after them has looked all the same.
+// The ranks end at the error. A debugger that ends after them has still read them.
 TEST_F(HangVerdictTest, IsWrittenThoughTheRunEndsMeanwhile) {
   const std::string tools = StandInForGdb(
       "while kill -0 $pid 2>/dev/null; do sleep 0.1; done\n"

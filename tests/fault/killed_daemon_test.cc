@@ -1,5 +1,5 @@
-// musterd is killed and started again: the job ends with the same results, and no application code
-// takes part in that.
+// musterd is killed and restarted. The job ends with the same results, without any help from
+// application code.
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -12,13 +12,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Rank 2 keeps the others in the call until the gate opens: while the daemon is away, or after.
+// Rank 2 keeps the others in the call until the gate opens, which is while the daemon is away or
+// later.
 struct Scene {
   std::string name;
   Words before;  // the call
   std::string call;
-  std::string parked_in;  // as the daemon puts it
-  std::string last_does;  // when the gate has opened
+  std::string parked_in;  // as the daemon shows it
+  std::string last_does;  // after the gate has opened
   bool opens_while_away = false;
 };
 
@@ -91,7 +92,7 @@ TEST(KilledDaemonWhileJoiningTest, TheJobFormsAllTheSame) {
   ExpectEnds(ranks, kSuccess);
 }
 
-// How often the rank said that it has reduced by now.
+// Returns how often the rank has printed that it has reduced.
 int Reduced(const Process& rank) {
   const std::string output = rank.Output();
   const std::string mark = "has reduced ";
@@ -118,7 +119,7 @@ TEST(KilledDaemonWhileReducingTest, TheDataPlaneGoesOnUntouched) {
   ExpectEnds(ranks, kSuccess);
 }
 
-// A member that does not come back to the restarted daemon is lost at the end of the recovery.
+// A member that does not reconnect to the restarted daemon is lost when the recovery ends.
 TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecoveryGrace) {
   auto daemon = TestDaemon::Start(
       {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--recovery-grace=6s"});

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-// `muster run` of three ranks that do `steps`, and all the processes that come of it.
+// Starts `muster run` with three ranks that make `steps`.
 std::unique_ptr<cli::MusterCommand> LaunchThree(const Words& steps) {
   Words arguments = {"run", "--nproc-per-node=3", "--"};
   for (const std::string& word : RankCommand(steps)) arguments.push_back(word);

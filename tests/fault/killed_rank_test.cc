@@ -1,4 +1,4 @@
-// A rank is killed while the others are in a call that it keeps from completing.
+// A rank is killed while the others wait for it in a call.
 
 #include <signal.h>
 
@@ -18,15 +18,15 @@ using ::testing::HasSubstr;
 constexpr int kRanks = 3;
 constexpr char kLongGrace[] = "--member-grace=1h";  // only the launcher's report ends it
 
-// Rank 2 waits for a loss where the others call something that needs it.
+// The others make a call that needs rank 2, which waits for a loss.
 struct Scene {
   std::string name;
   Words before;
   std::string call;
-  std::string doing;  // the killed rank, as the daemon has seen it, and since when; TIME: a while
-  int parked = 2;     // how many the daemon sees waiting
+  std::string doing;  // what the daemon has last seen of the killed rank; TIME: since when
+  int parked = 2;     // the number of ranks that the daemon shows as waiting
   int killed = 1;
-  int errors = 2;  // a rank that is leaving needs nothing, and gets none
+  int errors = 2;  // a rank that is leaving needs no other rank, and gets no error
 };
 
 class KilledRankTest : public ::testing::TestWithParam<Scene> {
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
               2,
               /*killed=*/2},
         Scene{"Leaving", {}, "leave", "in Leave for TIME", 2, 1, /*errors=*/1},
-        // The daemon knows of no call of the data plane.
+        // The daemon knows no calls of the data plane.
         Scene{"InAnAllReduce",
               {"connect"},
               "allreduce",
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
               /*parked=*/0}),
     [](const auto& info) { return info.param.name; });
 
-// Without a launcher the daemon sees only that the connection has ended, and waits for the grace.
+// Without a launcher, the daemon only sees the end of the connection, and waits for the grace.
 TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
   auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=300ms"});
   auto ranks = StartRanks(daemon->address(), kRanks, {"connect", "2:loss", "allreduce"});
@@ -111,7 +111,7 @@ TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
   }
 }
 
-// Nobody needs it yet: its place is free again.
+// No rank needs it yet, so its place is free again.
 TEST(KilledRankWhileJoiningTest, LeavesItsPlaceToAnother) {
   auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=100ms"});
   StatusReader status(daemon->address());

@@ -1,5 +1,5 @@
-// Ranks of a node that arrive at collectives together, while some of them are stopped or killed at
-// whatever instruction. Values are checked by the ranks themselves.
+// Node fan-in while ranks are stopped or killed at any instruction. The ranks check the values
+// themselves.
 
 #include <signal.h>
 
@@ -22,18 +22,18 @@ using ::testing::IsEmpty;
 constexpr int kRanks = 4;
 constexpr int kTimes = 6;
 
-// They all-gather until rank 0 gets SIGTERM.
+// The ranks make all-gathers until rank 0 gets SIGTERM.
 Words Program() { return RankCommand({"run-until-stopped", "leave"}); }
 
 class NodeMeetingTest : public ::testing::Test {
  protected:
-  // Two nodes of two.
+  // Starts two nodes of two ranks.
   void Start(const Variables& env = {}, const std::map<int, Variables>& env_by_rank = {}) {
     ranks_ = std::make_unique<Ranks>(kRanks, 2, Program(), env, env_by_rank);
     status_ = std::make_unique<StatusReader>(ranks_->daemon().address());
   }
 
-  // Until ranks of both nodes have met.
+  // Waits until the ranks of both nodes have arrived together.
   bool AwaitMeetings() {
     return status_->WaitFor([](const v1::GetStatusResponse& status) {
       return status.node_collective_nodes_size() == 2;
@@ -69,7 +69,7 @@ TEST_F(NodeMeetingTest, NobodyMeetsWhereThatIsSwitchedOff) {
   ExpectGoodEnd();
 }
 
-// As where containers of one node have no /dev/shm in common.
+// As where containers of one node do not share /dev/shm.
 TEST_F(NodeMeetingTest, ANodeWhoseRanksDoNotShareMemoryWorksWithoutIt) {
   Start({}, {{2, {{"MUSTER_NODE_FANIN", "0"}}}});
   ASSERT_TRUE(status_->WaitFor(
@@ -79,7 +79,7 @@ TEST_F(NodeMeetingTest, ANodeWhoseRanksDoNotShareMemoryWorksWithoutIt) {
   ExpectGoodEnd();
 }
 
-// Whether it was about to send for others, was sent for, or was in neither.
+// The stopped rank may be about to send for others, may have been sent by another, or neither.
 TEST_F(NodeMeetingTest, WhoIsStoppedIsTheOneThatIsMissing) {
   Start();
   ASSERT_TRUE(AwaitMeetings());

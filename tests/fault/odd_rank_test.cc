@@ -1,4 +1,4 @@
-// A rank that runs with something else than the others is named when the job forms.
+// A rank whose environment differs from the others' is named when the job forms.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,5 @@
-// Networks that are away for seconds, under the flags that musterd has by default. All jobs have
-// their outages at the same time, each on a cable of its own to the one far node: long outages make
-// slow tests.
+// Network outages of several seconds, with musterd's default flags. Long outages make slow tests.
+// So all jobs have theirs at the same time, each on its own cable to the single far node.
 
 #include <sched.h>
 #include <signal.h>
@@ -33,7 +32,7 @@ std::string NetworkOf(const std::string& process) {
       .string();
 }
 
-// Another network namespace.
+// A second network namespace.
 class FarNode {
  public:
   FarNode() : process_(Process::Start({"unshare", "--net", "sleep", "1000"})) {
@@ -46,7 +45,7 @@ class FarNode {
   std::string pid() const { return absl::StrCat(process_->pid()); }
   std::string Enter() const { return absl::StrCat("nsenter --net --target ", pid(), " "); }
 
-  // The first command that failed, and so why the tests cannot be. Empty if none has.
+  // Returns the first command that failed, which is why the tests cannot run, or "".
   const std::string& why_not() const { return why_not_; }
 
   void Sh(const std::string& command) {
@@ -61,7 +60,7 @@ class FarNode {
   std::string why_not_;
 };
 
-// A job of two, with rank 0 and the daemon here and rank 1 on the far node.
+// A job of two ranks. Rank 0 and the daemon are on this side, rank 1 on the far node.
 class Job {
  public:
   Job(FarNode* node, int number)
@@ -88,8 +87,8 @@ class Job {
     rank_[1] = Process::Start(command, {{"MUSTER_COORDINATOR", coordinator}, {"MUSTER_RANK", "1"}});
   }
 
-  // Rank 1 waits for rank 0, which comes when the gate is opened: in a barrier, or for an answer
-  // of 32 MiB.
+  // Rank 1 waits for rank 0, which arrives when the gate opens: in a barrier, or for an answer of
+  // 32 MiB.
   void StartIdle() { Start("barrier"); }
   void StartBusy() { Start("large"); }
   bool AwaitRankOne() { return StatusReader(daemon_->address()).WaitForParked(1); }
@@ -116,7 +115,7 @@ class Job {
   std::unique_ptr<Process> rank_[2];
 };
 
-// What happens to all jobs, and when.
+// The events of all jobs, by time.
 class Schedule {
  public:
   void At(absl::Duration time, std::function<void()> action) {
@@ -126,7 +125,7 @@ class Schedule {
   void Run() const {
     const absl::Time begin = absl::Now();
     for (const auto& [time, action] : actions_) {
-      absl::SleepFor(begin + time - absl::Now());  // the outage itself
+      absl::SleepFor(begin + time - absl::Now());  // runs the rest of the outage
       action();
     }
   }
@@ -136,7 +135,7 @@ class Schedule {
 };
 
 constexpr int kOutages[] = {4, 8, 12};
-constexpr int kTooLong = 22;  // more than --keepalive-time, --keepalive-timeout and --member-grace
+constexpr int kTooLong = 22;  // exceeds --keepalive-time, -timeout and --member-grace
 
 struct Jobs {
   explicit Jobs(FarNode* node) {
@@ -231,7 +230,7 @@ class OutageTest : public ::testing::Test {
     schedule->At(absl::Seconds(seconds), [job] { job->rank(1).Signal(SIGCONT); });
   }
 
-  // To rank 1, which cannot be reached or takes nothing of it.
+  // Sends an answer to rank 1, which cannot be reached or does not read.
   static void SendAnswer(Job* job, Schedule* schedule) {
     schedule->At(absl::ZeroDuration(), [job] { job->OpenGate(); });
   }

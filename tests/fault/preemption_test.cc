@@ -1,4 +1,4 @@
-// A machine is about to go away, and says so with SIGTERM.
+// A machine is about to be taken away, and announces it with SIGTERM.
 
 #include <signal.h>
 
@@ -10,7 +10,7 @@
 namespace muster::testing {
 namespace {
 
-// What follows `mark` on its line.
+// Returns the rest of the line after `mark`.
 std::string After(const std::string& mark, const std::string& output) {
   const size_t at = output.find(mark);
   if (at == std::string::npos) return "nothing";

@@ -1,4 +1,4 @@
-// SIGSTOP and SIGCONT: a debugger, a batch system that makes room, a laptop's lid.
+// SIGSTOP and SIGCONT, as sent by a debugger, by a batch system, or by closing a laptop.
 
 #include <signal.h>
 
@@ -60,13 +60,13 @@ TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
   EXPECT_THAT(ranks[1]->Output(), AllOf(HasSubstr("error: ABORTED"), HasSubstr("was lost")));
 }
 
-// As long as a debugger holds it: here for more time than the pings would have given it.
+// As long as a debugger may hold it: here for longer than pings would have allowed.
 TEST(StoppedRankTest, IsNeverLostWhereTheKeepaliveTimeoutIsZero) {
   auto daemon =
       TestDaemon::Start({"--world-size=2", "--keepalive-time=100ms", "--keepalive-timeout=0s",
                          "--member-grace=0s", "--stall-warning=100ms"});
   auto ranks = StartRanks(daemon->address(), 2, {"barrier", "1:stop", "barrier", "leave"});
-  // They come after 0.1 s, 0.2 s, 0.4 s and so on.
+  // Warnings come after 0.1 s, 0.2 s, 0.4 s and so on.
   ASSERT_TRUE(AwaitCount(daemon->process(), "op 1 of the world has waited", 6));
   ranks[1]->Signal(SIGCONT);
   ExpectEnds(ranks, kSuccess);
@@ -86,7 +86,8 @@ TEST(StoppedDaemonTest, GoesOnAsIfNothingHadHappened) {
   ExpectEnds(ranks, kSuccess);
 }
 
-// So long that the SDK has given the connection up: 3 s until it asks, 6 s for the answer.
+// Long enough for the SDK to close the connection: it pings after 3 s, and waits 6 s for the
+// answer.
 TEST(StoppedDaemonTest, IsFoundAgainByItsMembersAfterTheyHaveMissedIt) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   StatusReader status(daemon->address());

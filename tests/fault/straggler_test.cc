@@ -1,5 +1,5 @@
-// A rank that comes late is named: by the status page while the job runs, and by the coordinator
-// when it ends.
+// A rank that comes late is named: by the status page while the job runs, and by the coordinator at
+// its end.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-// Two daemons for one job: there may be errors, never a wrong result.
+// Two daemons for one job. There may be errors, but never a wrong result.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,7 +19,7 @@ TEST(TwoDaemonsTest, TheSecondOnOnePortIsRefused) {
   EXPECT_THAT(second->Output(), HasSubstr("another process uses this port"));
 }
 
-// A second rank of the four comes, and gives up.
+// Expects that a rank joins a daemon, and times out with the missing ranks.
 void ExpectGivesUp(const TestDaemon& daemon, int rank, const std::string& missing) {
   ASSERT_TRUE(StatusReader(daemon.address()).WaitForParked(1, "Join"));
   const auto process = StartRank(daemon.address(), rank, {"allgather"}, {{"MUSTER_TIMEOUT", "5s"}});
@@ -43,7 +43,7 @@ TEST(TwoDaemonsTest, HalfOfTheRanksAtEachWaitForTheOtherHalfAndNeverGoOn) {
   }
 }
 
-// What a wrong DNS entry or a second replica of the daemon does to a job that runs.
+// A wrong DNS entry or a second replica of the daemon does this to a running job.
 TEST(TwoDaemonsTest, ARunningJobOfWhichHalfIsSentToAnotherDaemonEndsWithAborted) {
   const Words flags = {"--world-size=4", "--keepalive-time=1s", "--keepalive-timeout=3s",
                        "--member-grace=500ms", "--recovery-grace=6s"};
