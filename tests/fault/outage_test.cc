@@ -135,7 +135,7 @@ class Schedule {
 };
 
 constexpr int kOutages[] = {4, 8, 12};
-constexpr int kTooLong = 22;  // exceeds --keepalive-time, -timeout and --member-grace
+constexpr int kTooLong = 22;  // more than both keepalive flags and the grace together
 
 struct Jobs {
   explicit Jobs(FarNode* node) {

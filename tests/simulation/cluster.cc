@@ -374,7 +374,7 @@ std::string Cluster::Unfinished() const {
 
 namespace {
 
-// Returns whether the process was refused because its place has a newer process. A process of the
+// Returns whether the process was refused because another one has its place. A process of the
 // earlier run that was in no epoch is as good as one of the new run, and may get the place first.
 bool LostItsPlace(const std::optional<absl::Status>& outcome) {
   return outcome && (absl::IsAlreadyExists(*outcome) || absl::IsFailedPrecondition(*outcome));

@@ -39,8 +39,8 @@ class Cluster {
   void CutOffProcess(uint32_t place, absl::Duration length);
   void KillDaemon(bool silent, absl::Duration downtime);
   void PauseDaemon(absl::Duration length);
-  // Starts a second daemon, which serves the processes of `places` (a bit mask) until the first
-  // daemon dies.
+  // Starts a second daemon. The old one still serves the processes of `places` (a bit mask) for
+  // `length`, and then dies.
   void SplitDaemon(uint64_t places, absl::Duration length);
   void RequestStop(uint32_t place);
   void RejoinUnasked(uint32_t place);

@@ -85,7 +85,8 @@ class LeaseChecks {
   std::map<uint64_t, Request> grants_;            // by token
   std::map<DaemonId, uint64_t> highest_granted_;  // by daemon; all under 0 if numbers_are_known()
   std::map<uint64_t, std::string> names_;         // of leases, by token
-  // By token: the resource's highest token when a completion under the key was first accepted.
+  // Maps a token to the highest token that the resource had seen when the first completion under
+  // the former was accepted.
   std::map<uint64_t, uint64_t> highest_when_completed_;
 };
 

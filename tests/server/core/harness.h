@@ -68,7 +68,8 @@ class Harness {
 
   // Each of the following sends one call and returns its id. Answers are kept for ReplyTo().
   WaiterId Attach(Process& process);
-  // Attaches with a claim that lists no roster, and answers when it is asked for the roster.
+  // Attaches with a claim that lists no roster. If the coordinator asks for the roster, attaches
+  // again with it.
   WaiterId Attach(Process& process, const Claim& claim);
   WaiterId AttachWithRoster(Process& process, const Claim& claim);
   WaiterId AttachWithoutRoster(Process& process, Claim claim);

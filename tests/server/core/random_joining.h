@@ -102,8 +102,8 @@ class RandomJoining {
   uint64_t highest_epoch_ = 0;
   std::optional<Time> reforming_since_;
   size_t reforming_from_ = 0;  // the number of epochs at that time
-  // The first time that a launcher gave up a place, and the first time that no other process was
-  // there to take it.
+  // The first time that a launcher gave up a place, and the first time that it did so while fewer
+  // other processes than places were there.
   std::optional<Time> given_up_;
   std::optional<Time> missed_;
 };

@@ -118,8 +118,8 @@ class RandomSchedule {
   void TakeBack(uint32_t rank, const Key& key);
   void CheckBatches();
   void CheckBatch(WaiterId id, const Batch& batch);
-  // Notes that the rank's parts no longer count: the parts at `key`, or all of them if `key` is
-  // null because the connection has ended.
+  // Notes that the rank's parts with attempts below `below` no longer count: its parts at `key`, or
+  // all of its parts if `key` is null because the connection has ended.
   void DropParts(uint32_t rank, const Key* key, uint64_t below);
   void DropExpiredParts();
   // Checks that no rank with a parked call of its own is listed as missing.

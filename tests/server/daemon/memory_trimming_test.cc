@@ -75,8 +75,8 @@ TEST(MemoryTest, ComesBackAfterLargeCollectives) {
       << MemoryOf(pid).resident / kMiB << " MiB are left, of " << MemoryOf(pid).peak / kMiB;
 }
 
-// Returns the memory of a daemon with this many members that have completed a barrier. Returns
-// early if the memory falls below `most`.
+// Returns the memory of a daemon with this many members that have completed a barrier. Waits for a
+// while until it is below `most`, and then returns the last value.
 int64_t AtRestWith(int members, int64_t most = std::numeric_limits<int64_t>::max()) {
   using namespace testing;  // NOLINT(build/namespaces)
   const auto daemon = TestDaemon::Start();

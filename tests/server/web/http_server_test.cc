@@ -263,9 +263,9 @@ TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
     if (i % 3 == 1) idlers.back()->Send("GET /hello HTTP/1.1\r\nHost: loc");
     if (i % 3 == 2) idlers.back()->Send(RequestOf("GET", "/long"));
   }
-  // Fewer threads than clients are blocked on unread answers. Some clients that the server has not
-  // dropped yet make progress when the test reads from them. On a busy machine, the server may drop
-  // this client too.
+  // There are fewer threads than clients that do not read their answers. Some of these clients have
+  // not been dropped yet, and get their whole answer when the test reads it. On a busy machine, the
+  // server may also drop this Get().
   EXPECT_TRUE(WaitUntil([port] { return Get(port, "/hello").status == 200; }));
   bool given_up = false;
   for (int i = 2; i < 100 && !given_up; i += 3) given_up = idlers[i]->Receive().size() < kLong;
