@@ -1,3 +1,5 @@
+// Collectives at one coordinator: arrivals, answers, time-outs, retries, disagreements and groups.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

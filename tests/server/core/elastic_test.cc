@@ -1,3 +1,5 @@
+// Elastic jobs: how epochs end, which processes form the next one, and when the job fails.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

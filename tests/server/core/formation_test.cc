@@ -1,3 +1,5 @@
+// The rule that decides when an epoch forms: pure logic, from counts of survivors and newcomers.
+
 #include "server/core/formation.h"
 
 #include "gmock/gmock.h"

@@ -1,3 +1,5 @@
+// Joining before the first epoch: requested ranks, processes that ask for one place, and refusals.
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -1,3 +1,5 @@
+// Leases at one coordinator: grants, waits, outcomes, abandoned requests, and their errors.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

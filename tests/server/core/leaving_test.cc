@@ -1,3 +1,5 @@
+// Leave: it waits for all ranks, and ranks that still need a leaving one are told.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

@@ -1,3 +1,5 @@
+// The limits of a coordinator. Errors name the flag that raises a limit.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

@@ -1,3 +1,5 @@
+// The assignment of ranks: by node and request in the first epoch, and by survivors in later ones.
+
 #include "server/core/placement.h"
 
 #include <string>

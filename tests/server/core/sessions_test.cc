@@ -1,3 +1,5 @@
+// Sessions: streams that end, reconnects within the grace, losses and exit reports.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

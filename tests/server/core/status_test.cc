@@ -1,3 +1,5 @@
+// The status that GetStatus() returns, as `muster status` shows it.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

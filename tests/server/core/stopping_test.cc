@@ -1,3 +1,5 @@
+// Requested stops: all ranks see a stop at the same collective of the world, over restarts too.
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

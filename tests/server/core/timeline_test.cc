@@ -1,3 +1,5 @@
+// The timeline: which events it keeps and for how long, and what it leaves out.
+
 #include "server/core/timeline.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,3 +1,6 @@
+// The log's own thread: if no process reads the log, no caller waits for it, and lost lines are
+// counted.
+
 #include "server/daemon/async_log.h"
 
 #include <signal.h>

@@ -1,3 +1,5 @@
+// When musterd returns freed memory to the system, by a stepped clock and in a real process.
+
 #include "server/daemon/memory_trimming.h"
 
 #include <limits>

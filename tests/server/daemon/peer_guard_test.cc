@@ -1,3 +1,6 @@
+// The limits on connections before their peers are admitted: headers, calls, and the bytes that
+// they hold.
+
 #include "server/daemon/peer_guard.h"
 
 #include <memory>

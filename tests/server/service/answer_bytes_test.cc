@@ -1,3 +1,5 @@
+// The encoding of answers: ranks share the bytes of one answer, and large payloads are not copied.
+
 #include "server/service/answer_bytes.h"
 
 #include <memory>

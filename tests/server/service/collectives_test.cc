@@ -1,3 +1,5 @@
+// Collectives over real gRPC: payloads of all sizes, ranks that disagree, groups and Leave.
+
 #include <string>
 #include <vector>
 

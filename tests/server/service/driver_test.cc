@@ -1,3 +1,5 @@
+// The driver of the core: an exception in a step ends the process.
+
 #include "server/service/driver.h"
 
 #include <functional>

@@ -1,3 +1,5 @@
+// The queue of a stream's events: its order, its bound, and the encoding that streams share.
+
 #include "server/service/event_queue.h"
 
 #include <memory>

@@ -1,3 +1,5 @@
+// Time-outs, cancels and losses over real gRPC, and the status that shows them.
+
 #include <future>
 #include <string>
 #include <thread>

@@ -1,3 +1,5 @@
+// Leases over real gRPC: grants, waits, outcomes, and the status that shows them.
+
 #include <future>
 
 #include "tests/server/service/test_job.h"

@@ -1,3 +1,5 @@
+// The address of --listen: parsing, writing, and which addresses are loopback.
+
 #include "server/service/listen_address.h"
 
 #include "gmock/gmock.h"

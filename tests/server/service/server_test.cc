@@ -1,3 +1,5 @@
+// Starting and stopping a server: addresses, options, health checks, reflection and shutdown.
+
 #include "server/service/server.h"
 
 #include <future>

@@ -1,3 +1,5 @@
+// The conversion of a status to gRPC: its message must fit into the metadata.
+
 #include "server/service/status.h"
 
 #include <string>

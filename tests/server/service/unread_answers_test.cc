@@ -1,3 +1,5 @@
+// Answers that members do not read: which ones the daemon drops, and when.
+
 #include "server/service/unread_answers.h"
 
 #include <map>

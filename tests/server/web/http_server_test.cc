@@ -1,3 +1,5 @@
+// The HTTP server, with clients that send garbage, ask for too much, or do not go on.
+
 #include "server/web/http_server.h"
 
 #include <atomic>

@@ -1,3 +1,5 @@
+// The feed of the status page: how often it reads the job's status, and what it sends to viewers.
+
 #include "server/web/page/status_feed.h"
 
 #include "gmock/gmock.h"

@@ -1,3 +1,5 @@
+// The status as JSON, as the page's model.js reads it.
+
 #include "server/web/page/status_json.h"
 
 #include "absl/strings/str_cat.h"

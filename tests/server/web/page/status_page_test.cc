@@ -1,3 +1,5 @@
+// The files of the status page: their content types, and no inline code or foreign content.
+
 #include "server/web/page/status_page.h"
 
 #include "gmock/gmock.h"
