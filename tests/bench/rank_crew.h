@@ -30,6 +30,7 @@ class RankCrew {
   // Adds a process that is one rank or several.
   void Add(std::unique_ptr<Process> process) { processes_.push_back(std::move(process)); }
 
+  // Sends a command to every rank.
   void Tell(const std::string& line);
   // Blocks until every rank has answered with `word`. Returns the answers by rank. If a process has
   // ended or reported a failure, the error contains its output. Returns CANCELLED after

@@ -1,8 +1,7 @@
 // One rank of recovery_nccl.cc: recovery_nccl_member MODE PIPE.
 //
 //   reduce   makes all-reduces until a rank is lost, and one more in the next epoch
-//   bare     creates a communicator of bare NCCL, whose id the job broadcasts, and makes one
-//   all-reduce
+//   bare     creates a bare NCCL communicator, whose id the job broadcasts, and all-reduces once
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <unistd.h>

@@ -16,8 +16,7 @@ namespace muster::fuzz {
 //   - Epoch numbers and tokens grow, and all that were given out can be claimed.
 //   - Texts are single lines of bounded length. The memory that is kept is bounded.
 //   - If the inputs of a core are journaled and replayed, another core has the same effects, byte
-//   for
-//     byte.
+//     for byte.
 //   - A draining coordinator leaves no call behind.
 //   - A tick at a deadline moves the deadline on.
 void RunFuzzedSchedule(const uint8_t* data, size_t size);

@@ -36,7 +36,7 @@ struct Actor {
 
   // Runs `what` after a random time of computing, unless the process has ended by then.
   void Later(std::function<void()> what);
-  // Runs `what` after `delay`, unless the process has ended by then.
+  // Runs `what` after `delay`, or at the end of a pause, unless the process has ended by then.
   void After(absl::Duration delay, std::function<void()> what);
 
   // Draws a call's time-out. It is short only while there are faults and only for the first few

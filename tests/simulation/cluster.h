@@ -34,14 +34,19 @@ class Cluster {
   void KillProcess(uint32_t place, bool silent, bool reported);
   // Kills the process in the middle of a node fan-in, after `steps` more accesses to shared memory.
   void KillProcessAtNode(uint32_t place, int steps, bool reported);
+  // Stops the process for this long, as SIGSTOP does.
   void PauseProcess(uint32_t place, absl::Duration length);
+  // Cuts the process's connection. It may reconnect at once.
   void CutProcess(uint32_t place);
+  // Cuts the process's connection, and refuses new ones for this long.
   void CutOffProcess(uint32_t place, absl::Duration length);
+  // Kills the daemon, and starts another one without state after `downtime`.
   void KillDaemon(bool silent, absl::Duration downtime);
   void PauseDaemon(absl::Duration length);
   // Starts a second daemon. The old one still serves the processes of `places` (a bit mask) for
   // `length`, and then dies.
   void SplitDaemon(uint64_t places, absl::Duration length);
+  // Make a program ask all ranks to stop, or form a new epoch on its own initiative.
   void RequestStop(uint32_t place);
   void RejoinUnasked(uint32_t place);
   // Sends the daemon a message from a process that is no member. `choice` decides which message.

@@ -17,9 +17,8 @@
 namespace muster::simulation {
 
 // The invariants of collectives:
-//   - A daemon completes a collective only after each rank of the group has an arrival parked
-//   there,
-//     by its own call or as a part of another member's. A withdrawn arrival (time-out, cancellation
+//   - A daemon completes a collective only after each rank of the group has a parked arrival, by
+//     its own call or as a part of another member's. A withdrawn arrival (time-out, cancellation
 //     or WithdrawArrival) does not count. Nor does its late duplicate, nor a part whose member is
 //     detached.
 //   - Every rank that completes a collective gets the answer of the naive model.

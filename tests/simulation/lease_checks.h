@@ -48,6 +48,7 @@ class LeaseChecks {
   // Writes to the resource for the holder. Returns false if the holder must stop, because another
   // process has taken over.
   bool Write(const Process& process, const std::string& lease, uint64_t token);
+  // Called when the holder is about to publish the outcome.
   void Publishes(const std::string& lease, uint64_t token,
                  const absl::StatusOr<std::string>& outcome);
   // Called with the result of the holder's completion.

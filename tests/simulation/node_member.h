@@ -46,6 +46,7 @@ class NodeMember {
   // the others.
   NodeMember(Host* host, Stage* stage, NodeMemories* memories, bool shares, uint64_t seed);
 
+  // Carry out the effects of MemberCore on the node. Retire() ends the fan-in of a group.
   void Enter(const internal::EnterNode& enter);
   void Meet(const internal::MeetAtNode& meet);
   void Leave(uint64_t attempt);

@@ -41,11 +41,13 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
+  // Pass a request to the core, as if it had just arrived. The sink gets the answer.
   void Attach(core::WaiterId stream, const v1::AttachRequest& request);
   void Call(core::WaiterId waiter, const internal::Request& request);
   // Ends a call or a stream whose peer has gone. Unknown ids are ignored.
   void Cancel(core::WaiterId waiter);
   void CloseStream(core::WaiterId stream);
+  // Pass on a report from a launcher, whose answer is dropped.
   void ReportExit(const v1::ReportExitRequest& report);
   void ReportProcessState(const v1::ReportProcessStateRequest& report);
   // Sends the core a message from a process that is no member; `choice` decides which. Checks that
@@ -72,7 +74,6 @@ class Daemon {
   template <typename Request>
   core::Effects PutRequest(core::WaiterId id, const Request& request);
   void Tick();
-  // Passes on a report from a launcher. Its answer is dropped.
   template <typename Request>
   void Report(const Request& request);
   // Returns whether the job has no free place: as many processes have attached, or are reported as

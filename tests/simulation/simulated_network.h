@@ -39,7 +39,9 @@ struct SentRpc {
 class WireTap {
  public:
   virtual ~WireTap() = default;
+  // A request has arrived at a daemon.
   virtual void Arrived(core::WaiterId waiter, const SentRpc& rpc) = 0;
+  // The daemon has answered a call.
   virtual void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                         const internal::Response& response) = 0;
   // The daemon has registered the caller of an Attach call.

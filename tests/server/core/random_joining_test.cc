@@ -6,15 +6,13 @@
 // elastic jobs they rejoin. After every step:
 //   1. A process that is answered has the place that the answer says, and all members of an epoch
 //      have the same roster.
-//   2. The members of an epoch are attached, have asked for its size, and ask for different places.
-//   If
-//      all ask for ranks, they get them. Nodes are contiguous and in order.
+//   2. The members of an epoch are attached, have asked for its size, and ask for different
+//      places. If all ask for ranks, they get them. Nodes are contiguous and in order.
 //   3. A process that is refused is told the true reason, and which process has its place.
 //   4. A process is lost only if something has happened to it.
 //   5. If all places are asked for, the epoch forms. Of two processes that wait for one place, one
-//   is
-//      refused within the grace. A broken epoch is followed by another one, or by the end of the
-//      job, within the time to rejoin and the settle time.
+//      is refused within the grace. A broken epoch is followed by another one, or by the end of
+//      the job, within the time to rejoin and the settle time.
 //   6. Every call ends.
 // A failing seed is printed. MUSTER_TEST_SEED=N runs only that seed and prints its schedule.
 

@@ -24,6 +24,7 @@ class Tape {
   static KeptRequest KeepCopy(Wire request) {
     return Keep(&request, "", OneKey());
   }
+  // Records one step of the core, and its effects.
   void Add(const StepInput& step, core::Time now, const core::Effects& effects);
   // Replays the tape in another core. Returns the first difference between the effects, or "" if
   // there is none.
