@@ -177,8 +177,8 @@ TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorIsNamedWithTheCallThatIt
               HasSubstr(", waiting in Barrier('step 812') op 812 of the world for 40s; 2 others"));
 }
 
-// Rank 1 still appears to be in an operation that it left two hours ago. The verdict must be about
-// the newer operation, in which rank 3 is stopped.
+// Rank 1 has been in an old operation for two hours, which the others have ended. The verdict must
+// be about the newer operation, in which rank 3 is stopped.
 TEST(CommunicatorVerdictTest, AnOperationThatOthersHaveEndedIsOneThatTheRankIsIn) {
   std::vector<RankObservation> seen;
   for (uint32_t rank = 0; rank < 4; ++rank) {

@@ -109,8 +109,8 @@ class RecorderTest : public ::testing::Test {
     disk_->Answer();
   }
 
-  // Starts the recorder. On a busy machine, its last block may need a while, so the default is
-  // long.
+  // Starts the recorder. `last_words`: how long it may take at its end, which is long by default,
+  // since a busy machine may need a while.
   void Start(absl::Duration last_words = absl::Minutes(1), uint64_t max_bytes = kMaxBytes) {
     recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, max_bytes, disk_),
                                            RecorderOptions{path_, max_bytes, last_words},
