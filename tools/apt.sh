@@ -36,7 +36,7 @@ install_packages() {
   as_root apt-get update --quiet && download_and_install "$@"
 }
 
-# list_missing PACKAGE...: those that are not installed.
+# list_missing PACKAGE...: prints the packages that are not installed.
 list_missing() {
   local installed
   installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |

@@ -6,7 +6,7 @@
 #   work          a folder of its own, for lists and sources; the sources of NAME will be in $work/sources/NAME
 #   without       what cannot be had without the sources, and what to do then
 
-# Debian's entries of apt's lists, for sources: those of packages, too, since their mirrors often have both.
+# Prints Debian's entries of apt's lists for sources. Entries for packages count too, since their mirrors often have both.
 write_source_lists() {
   local entry file
   mkdir -p "$work/apt/parts"

@@ -12,7 +12,7 @@
 # and defines is_whole FOLDER, and lay_out_wheels SITE NEW, which fills the folder NEW from what pip has put
 # into SITE, on the same file system.
 
-# What an earlier run has brought counts only if it is what would be brought today.
+# Returns whether the packages of an earlier run are the ones that would be installed today.
 is_current() { cmp -s "$requirements" "$home/$(basename "$requirements")"; }
 
 check_space() {

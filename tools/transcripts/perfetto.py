@@ -17,7 +17,7 @@ WIDTH = 1300
 HEIGHT = 560
 EXPAND_ALL = "document.querySelector('button[title=\"Expand all\"]')"
 TRACKS = ["musterd", "rank 0", "rank 2"]
-# What is drawn comes some frames after what is written.
+# The drawing appears some frames after the write.
 AWAIT_FRAMES = """const done = arguments[0]; let frames = 120;
 const next = () => frames-- > 0 ? requestAnimationFrame(next) : done(); next();"""
 
