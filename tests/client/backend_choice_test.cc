@@ -1,4 +1,4 @@
-// Which backend a communicator gets, and groups of one.
+// Tests which backend a communicator gets, and communicators of one rank.
 
 #include <cstdlib>
 #include <vector>
@@ -63,7 +63,7 @@ TEST_F(ChoiceTest, ListsWhatIsLinked) {
                                 "//client/gloo or //client/nccl beside //client:core"));
 }
 
-// ---- Groups of one ----
+// ---- Groups of one rank ----
 
 TEST(SerialTest, EveryOperationWorks) {
   FakeJob job(1);

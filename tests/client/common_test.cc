@@ -1,4 +1,4 @@
-// The small helpers below the control planes, and the log.
+// Tests of the small helpers below the control planes, and of the log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What a communicator's launcher sees of it.
+// Tests of the activity that a communicator shows to its launcher.
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -16,7 +16,8 @@ namespace {
 using ::muster::testing::FrontEndTest;
 using ::testing::SizeIs;
 
-// Looked for once in a process, and so there before the first communicator.
+// Returns the activity of this process. The SDK looks for it once, so it exists before the first
+// communicator.
 RankActivity& Activity() {
   static RankActivity* const activity = [] {
     std::unique_ptr<RankActivity> made = RankActivity::Make().value();
@@ -52,7 +53,7 @@ TEST_F(CommunicatorActivityTest, SaysWhichOperationItIsIn) {
   EXPECT_EQ(Last().ended, 2);
 }
 
-// Their numbers differ between ranks, which are told apart by the counts.
+// Their numbers differ between ranks, and the launcher compares ranks by their counts.
 TEST_F(CommunicatorActivityTest, MessagesFromRankToRankDoNotCount) {
   std::vector<float> data(4);
   std::vector<float> other(4);

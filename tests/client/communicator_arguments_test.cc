@@ -1,4 +1,4 @@
-// What the front end of the data planes refuses before anything is sent.
+// Tests of the arguments that Communicator rejects before anything is sent.
 
 #include <vector>
 

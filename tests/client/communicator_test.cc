@@ -1,5 +1,5 @@
-// The front end of the data planes, over a backend that records its calls: what reaches the
-// backend, in which order, and how a communicator ends.
+// Tests of Communicator over a backend that records its calls: what reaches the backend, in which
+// order, and how a communicator ends.
 
 #include "muster/communicator.h"
 
@@ -42,7 +42,7 @@ TEST_F(FrontEndTest, TheBackendFollowsTheCallersStream) {
   EXPECT_TRUE(comm_.AllReduce(data).ok());
   EXPECT_TRUE(comm_.AllReduce(data, ReduceOp::kSum, options).ok());
   EXPECT_THAT(record_.followed, ::testing::ElementsAre(nullptr, &stream));
-  // What is started follows when it is started, not when its turn comes.
+  // An operation uses the stream that is current when it is started, not when it runs.
   absl::Notification go_on;
   const PendingOperation first = comm_.Start(
       [&](Communicator&) {
@@ -169,7 +169,7 @@ TEST_F(FrontEndTest, ALossDuringACallIsItsError) {
 
 constexpr absl::Duration kSpin = absl::Milliseconds(3);
 
-// Takes a while, so that less time is left.
+// Uses up a little of the time-out.
 void Spin() {
   const auto until = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(kSpin);
   while (std::chrono::steady_clock::now() < until) {

@@ -1,4 +1,4 @@
-// What programs and launchers exit with, and where they leave the reason.
+// Tests of the exit codes of programs and launchers, and of where they leave the reason.
 
 #include "muster/exit_code.h"
 
@@ -40,7 +40,7 @@ TEST(ExitCodeTest, WhatIsNotedInAnErrorCounts) {
 
 TEST(ExitCodeTest, AJobThatIsSetUpWronglyDoesNotGetBetter) {
   JobOptions options;
-  options.world_size = 2;  // and no coordinator
+  options.world_size = 2;  // but no coordinator
   EXPECT_EQ(ExitCode(Job::Join(options).status()), 64);
   options.rank = 7;
   EXPECT_EQ(ExitCode(Job::Join(options).status()), 64);

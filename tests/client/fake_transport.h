@@ -14,22 +14,22 @@
 
 namespace muster::internal {
 
-// A coordinator in memory that the test plays by hand: what the SDK sends is kept until the test
-// answers it.
+// A coordinator in memory that the test plays by hand. It keeps what the SDK sends until the test
+// answers.
 class FakeCoordinator {
  public:
-  // The callbacks that a transport is to run, in order.
+  // The callbacks that the transport must run, in order.
   class Events {
    public:
     void Add(std::function<void()> event);
-    // The same, and waits until it has run.
+    // Adds an event, and blocks until it has run.
     void AddAndWait(std::function<void()> event);
-    // Waits for the next one, and runs it. One thread at a time may.
+    // Waits for the next event, and runs it. Only one thread at a time may call this.
     void RunNext();
-    // Runs those that are there, as the thread that polls.
+    // Runs the events that are there, as the polling thread does.
     void RunReady();
     void RunAll();
-    // Of the event that was run last.
+    // Returns the thread that ran the last event.
     std::thread::id thread() const;
 
    private:
@@ -44,7 +44,8 @@ class FakeCoordinator {
 
   struct Call {
     void Cancel();
-    // Answers, and returns when the SDK has taken it; nothing happens if the call has ended.
+    // Answers the call, and returns when the SDK has taken the answer. Does nothing if the call has
+    // ended.
     void Reply(const absl::Status& status, Response response = {});
 
     uint64_t attempt = 0;
@@ -57,16 +58,16 @@ class FakeCoordinator {
 
    private:
     friend class FakeTransport;
-    // What ends it with this answer; null if it has ended.
+    // Returns the callback that ends the call with this answer, or null if it has ended.
     std::function<void()> End(const absl::Status& status, Response response);
   };
 
   struct Stream {
     void Cancel();
-    // Each of these returns when the SDK has taken it.
+    // Each of these returns when the SDK has taken the event.
     void Send(const v1::AttachResponse& response);
-    // Registers the member in the session with this number.
-    // `standing` are the tokens of its leases that stand.
+    // Registers the member in the session with this number. `standing` are the tokens of the leases
+    // that it still holds.
     void Accept(uint64_t session, const std::vector<uint64_t>& standing = {},
                 bool node_collectives = false);
     void Break(const v1::EpochId& epoch, const std::string& reason, bool may_rejoin = false);
@@ -83,13 +84,14 @@ class FakeCoordinator {
     std::function<void()> Ending(const absl::Status& status);
   };
 
-  // The SDK's way to this coordinator, which must outlive it.
+  // Returns the SDK's transport to this coordinator, which must outlive it.
   std::unique_ptr<Transport> NewTransport();
 
-  // Waits for the next Attach, or call, in the order of their arrival.
+  // Waits for the next Attach, or the next call, in the order of arrival.
   std::shared_ptr<Stream> NextStream();
   std::shared_ptr<Call> NextCall();
-  // The same, of a type, with the request at hand.
+  // Waits for the next call, which must carry a request of type R, and returns that request with
+  // it.
   template <class R>
   std::shared_ptr<Call> Next(R* request) {
     std::shared_ptr<Call> call = NextCall();
@@ -97,7 +99,7 @@ class FakeCoordinator {
     return call;
   }
   void WaitUntilCancelled(const Call& call);
-  // Every later call is answered at once with this error.
+  // Answers every later call at once with this error.
   void AnswerAll(const absl::Status& status);
 
  private:

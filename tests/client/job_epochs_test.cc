@@ -1,4 +1,4 @@
-// What a Job keeps of its epochs.
+// Tests of what a Job keeps of its epochs.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace muster::testing {
 namespace {
 
-// An epoch that another one can follow, and that counts how many there are.
+// A control plane of an epoch that may have a successor. Counts the objects that are alive.
 class CountedEpoch final : public StubControlPlane {
  public:
   CountedEpoch(uint64_t number, std::atomic<int>* living)

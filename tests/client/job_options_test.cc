@@ -173,7 +173,7 @@ TEST_F(JobOptionsTest, APodThatIsAloneNeedsNoCoordinator) {
   EXPECT_EQ(alone->coordinator, "");
 }
 
-// There PyTorch's own store listens.
+// PyTorch's own store listens on that port.
 TEST_F(JobOptionsTest, ThePortOfTorchrunsStoreIsNotTakenForTheCoordinators) {
   const auto options = From({{"PET_NNODES", "2"},
                              {"PET_NODE_RANK", "1"},

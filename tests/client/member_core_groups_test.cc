@@ -1,4 +1,4 @@
-// What one member decides about groups that its program lets go, with a stepped clock.
+// Tests of one member's decisions about groups that its program has released, with a stepped clock.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::string DigestOf(const std::string& name) {
   return GroupDigest(name, std::vector<uint32_t>{0, 1});
 }
 
-// Rank 1 of 2; a clock; the network is played by hand.
+// Rank 1 of 2, with a clock. The test plays the network by hand.
 class GroupsTest : public ::testing::Test {
  protected:
   GroupsTest() : member_(OptionsOf()) {
@@ -80,7 +80,7 @@ class GroupsTest : public ::testing::Test {
     Take(member_.Collective(now_, id, GroupOf(name), CollectiveCall(),
                             Deadline(now_, absl::Minutes(1))));
   }
-  // A barrier of the group that completes.
+  // Completes a barrier of the group.
   void Complete(CallId id, const std::string& name) {
     Hold(name);
     Barrier(id, name);
@@ -96,7 +96,7 @@ class GroupsTest : public ::testing::Test {
     for (const std::string& name : settled) event->add_settled(DigestOf(name));
     Take(member_.OnStreamResponse(now_, stream_, response));
   }
-  // To the latest call that went out.
+  // Answers the latest call that was sent.
   void Reply(const absl::Status& status, Response response = {}) {
     Take(member_.OnReply(now_, sends_.back().attempt, status, std::move(response)));
   }
@@ -202,7 +202,7 @@ TEST_F(GroupsTest, AClosedGroupBeginsAnewWhenItIsSettled) {
   EXPECT_TRUE(Succeeded(3));
 }
 
-// The call and the coordinator's word have crossed.
+// The call and the coordinator's message have crossed.
 TEST_F(GroupsTest, ACallInFlightIsSentAnewToo) {
   Complete(2, "a");
   Drop("a");
@@ -251,12 +251,12 @@ TEST_F(GroupsTest, SettledGroupsAreForgotten) {
   AttachAgain(2);
   ASSERT_THAT(Claimed().known_groups(), SizeIs(1));
   EXPECT_EQ(Claimed().known_groups(0).digest(), DigestOf("c"));
-  Say({}, {"c"});  // the new coordinator does not know it
+  Say({}, {"c"});  // the new coordinator does not know the group
   AttachAgain(3);
   EXPECT_THAT(Claimed().known_groups(), IsEmpty());
 }
 
-// The answer to a release is not one to what the program has done since.
+// The answer to a release says nothing about what the program has done since.
 TEST_F(GroupsTest, AGroupThatIsCalledAgainMeanwhileIsNotForgotten) {
   Complete(2, "a");
   Drop("a");

@@ -1,4 +1,4 @@
-// What one member decides about collectives by way of its node, with a stepped clock.
+// Tests of one member's decisions about node fan-in, with a stepped clock.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 constexpr EpochId kEpoch{7, 8};
 
-// Rank 1 of 3, of which ranks 0 and 1 are on its node; a clock; the network and the node are played
+// Rank 1 of 3, with rank 0 on the same node, and a clock. The test plays the network and the node
 // by hand.
 class NodeMachine {
  public:
@@ -72,7 +72,7 @@ class NodeMachine {
   void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, kEpoch, Deadline(now_, absl::Hours(1)))); }
   void Leave(CallId id) { Take(member_.Leave(now_, id, kEpoch, Deadline(now_, absl::Hours(1)))); }
 
-  // The latest meeting ends like this.
+  // Ends the latest meeting.
   void Met(MeetingEnd::Kind kind, std::string answer = "") {
     Take(member_.OnMet(now_, meeting().contribution.attempt,
                        {kind, /*unsent=*/false, /*was_taken=*/true, std::move(answer)}));
@@ -81,14 +81,14 @@ class NodeMachine {
     Take(member_.OnMet(now_, meeting().contribution.attempt,
                        {MeetingEnd::kCallAlone, /*unsent=*/true, false, {}}));
   }
-  // This member sends for itself and for rank 0.
+  // Makes this member send for itself and for rank 0.
   void SendForNode(CallId id, absl::Duration patience = absl::Milliseconds(150)) {
     Contribution other = meeting().contribution;
     other.session_counter = 99;
     const std::vector<TakenPart> parts = {{1, {}, meeting().contribution}, {0, {}, other}};
     Take(member_.SendForNode(now_, id, meeting().contribution.attempt, parts, patience));
   }
-  // To the latest call that went out.
+  // Answers the latest call that was sent.
   void Reply(const absl::Status& status, Response response = {}) {
     Take(member_.OnReply(now_, sends_.back().attempt, status, std::move(response)));
   }
@@ -97,11 +97,11 @@ class NodeMachine {
   size_t meetings() const { return meetings_.size(); }
   size_t passes() const { return passes_; }
   const std::optional<EnterNode>& entered() const { return entered_; }
-  // What has happened since this was asked last: "meet", "leave 5", "attach", "cancel", or the kind
-  // of call that went out.
+  // Returns what has happened since the last call: "meet", "leave 5", "attach", "cancel", or the
+  // kind of a call that was sent.
   std::vector<std::string> TakeLog() { return std::exchange(log_, {}); }
   const SendCall& sent() const { return sends_.back(); }
-  // nullptr while it goes on.
+  // Returns nullptr while the call goes on.
   const absl::StatusOr<Response>* EndOf(CallId id) const {
     const auto end = ends_.find(id);
     return end == ends_.end() ? nullptr : &end->second;
@@ -260,7 +260,7 @@ TEST(MemberCoreNodeTest, WhatWasGivenUpIsTakenBackUntilThatIsAcknowledged) {
   EXPECT_THAT(m.TakeLog(), IsEmpty());
 }
 
-// A withdrawal that is sent again under a higher attempt would take back the new call.
+// A withdrawal that is retried under a higher attempt number would withdraw the new call.
 TEST(MemberCoreNodeTest, ACallOfTheSameEndsTheTakingBack) {
   NodeMachine m;
   m.Barrier(2);
@@ -296,7 +296,7 @@ TEST(MemberCoreNodeTest, ARefusalThatRecordsNothingDoesNot) {
   EXPECT_THAT(m.TakeLog(), ElementsAre("WithdrawArrivalRequest"));
 }
 
-// As group.h says of RESOURCE_EXHAUSTED: call again with less, or call something else.
+// group.h promises this for RESOURCE_EXHAUSTED: call again with less, or call something else.
 TEST(MemberCoreNodeTest, AfterARefusalTheProgramCallsWhatItLikesOnceTheRefusedIsTakenBack) {
   for (const CollectiveCall& next : {AllGatherOf(5), CollectiveCall()}) {
     NodeMachine m;
@@ -349,8 +349,8 @@ TEST(MemberCoreNodeTest, WhoeverWaitsForATakingBackMayGiveUpAndComeAgain) {
       << "what was sent in a session that has ended does not count";
 }
 
-// That daemon may have completed the number for others before it was killed, but not one that is
-// malformed.
+// Before it was killed, that daemon may have completed the number for other members. It cannot have
+// completed a malformed call.
 TEST(MemberCoreNodeTest, WhatAnotherDaemonMayHaveTakenIsFixed) {
   for (const absl::Status& refusal : {absl::ResourceExhaustedError("--max-held-bytes"),
                                       absl::InvalidArgumentError("the label is too long")}) {
@@ -399,7 +399,7 @@ TEST(MemberCoreNodeTest, LeavesOnlyWhenNobodyCountsOnIt) {
   EXPECT_THAT(m.TakeLog(), ElementsAre("LeaveRequest"));
 }
 
-// Whatever it claims then must not be outdone by an answer from a slot.
+// The member's next claim must not be contradicted by an answer from a slot.
 TEST(MemberCoreNodeTest, ArrivalsAreRevokedBeforeItAttachesAgainOrRejoins) {
   NodeMachine attaches;
   attaches.Barrier(2);
@@ -455,7 +455,7 @@ TEST(MemberCoreNodeTest, ACallForTheNodeEndsWithItsPatienceAndIsNotRepeated) {
   EXPECT_THAT(failed.TakeLog(), IsEmpty());
 }
 
-// What it brings must not be handed on by a member that does not take it itself.
+// A member may not pass on an answer that it does not accept itself.
 TEST(MemberCoreNodeTest, ACallForTheNodeEndsWithTheMeeting) {
   NodeMachine m;
   m.Barrier(2);

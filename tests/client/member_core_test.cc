@@ -1,4 +1,4 @@
-// The decisions of one member, with a stepped clock.
+// Tests of one member's decisions, with a stepped clock.
 #include "client/src/protocol/member_core.h"
 
 #include <gmock/gmock.h>
@@ -34,10 +34,11 @@ class Machine {
     now_ = end;
   }
 
-  // Moves the clock as a process sees it that was stopped: nothing happens meanwhile.
+  // Moves the clock without any events, as a process sees it that was stopped.
   void Sleep(absl::Duration duration) { now_ = After(now_, duration); }
 
-  // A coordinator with these graces; one that was restarted if `recovery` is not 0.
+  // Accepts the stream as a coordinator with these graces. If `recovery` is not 0, the coordinator
+  // has been restarted.
   void Accept(uint64_t session, int member_grace = 2, int recovery = 0) {
     v1::AttachResponse response;
     response.mutable_attached()->mutable_member_grace()->set_seconds(member_grace);
@@ -90,7 +91,7 @@ class Machine {
   }
 
   absl::Status health() const { return member_.HealthOf({7, 8}); }
-  // How much longer a member that is gone by now may count as one that lives.
+  // Returns for how long a member that is gone by now may still count as alive.
   absl::Duration LossTakes() const {
     const SteadyTime known_by = member_.LossKnownBy(now_);
     return known_by == SteadyTime::max() ? absl::InfiniteDuration() : Between(now_, known_by);
@@ -98,10 +99,10 @@ class Machine {
   int streams() const { return streams_; }
   const v1::Claim& last_claim() const { return claim_; }
   int calls() const { return calls_; }
-  // Whether programs were told since the last time to look at health().
+  // Returns whether programs were told, since the last call, to look at health().
   bool TakeNews() { return std::exchange(news_, false); }
   const Request& last_request() const { return request_; }
-  // How the call ended; nullptr while it goes on.
+  // Returns how the call ended, or nullptr while it goes on.
   const absl::Status* EndOf(CallId id) const {
     const auto end = ends_.find(id);
     return end == ends_.end() ? nullptr : &end->second;
@@ -171,14 +172,14 @@ TEST(MemberCoreTest, MembersThatAreCutOffTogetherDoNotComeBackTogether) {
   std::map<int64_t, int> attempts;  // by slot
   for (int i = 0; i < kMembers; ++i) {
     Machine machine(i);
-    // The coordinator is away for some seconds.
+    // The coordinator is away for 5 s.
     while (machine.elapsed() < absl::Seconds(5)) {
       machine.EndStream();
       machine.Step();
     }
     ++attempts[machine.elapsed() / kSlot];
   }
-  // The last attempts lie within a second: 20 in each slot on average.
+  // The last attempts fall into one second: 20 in each slot on average.
   for (const auto& [slot, count] : attempts) EXPECT_LT(count, 100) << "slot " << slot;
 }
 
@@ -214,7 +215,7 @@ TEST(MemberCoreTest, CallWaitsForTheNextSessionUntilTheCoordinatorTimeout) {
                         "(last error: connection refused)"));
 }
 
-// So that whatever waits for nothing but a peer, such as an all-reduce, ends too.
+// The epoch ends so that calls that wait only for a peer, such as an all-reduce, end too.
 TEST(MemberCoreTest, CoordinatorThatIsAwayForLongerThanItsTimeoutEndsTheEpochHere) {
   Machine machine;
   machine.Joined();
@@ -311,7 +312,7 @@ TEST(MemberCoreTest, AProcessThatWasStoppedForLongIsToldWhatTheCoordinatorHasSai
   EXPECT_EQ(machine.EndOf(2)->message(), "rank 1 has not come");
 }
 
-// INTERNAL and UNKNOWN are a proxy's, or gRPC's own of a stream that was reset.
+// INTERNAL and UNKNOWN come from a proxy, or from gRPC for a stream that was reset.
 TEST(MemberCoreTest, WhatDoesNotComeFromTheCoordinatorsCoreIsNoAnswerToACallNorToTheStream) {
   for (const absl::Status& status : {absl::UnavailableError("a"), absl::UnknownError("b"),
                                      absl::InternalError("c"), absl::CancelledError("d")}) {

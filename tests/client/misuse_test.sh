@@ -1,5 +1,6 @@
 #!/bin/bash
-# What one types at first: it compiles, or the first error is Muster's own and says what to write.
+# Tests what users type at first: it compiles, or the first error is Muster's own and says what to
+# write.
 set -euo pipefail
 
 compile() {
@@ -22,13 +23,13 @@ fail() {
   failed=1
 }
 
-# All of these in one program.
+# All of these compile in one program.
 accepted=""
 compiles() {
   accepted+="{ $1 }"$'\n'
 }
 
-# refused STATEMENT TEXT: the first error is in a header of Muster's, and has this text.
+# refused STATEMENT TEXT: expects that the first error is in a header of Muster's and contains TEXT.
 refused() {
   if compile "$1"; then
     fail "compiles: $1"

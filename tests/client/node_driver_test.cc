@@ -1,5 +1,5 @@
-// Two members of one node that share memory, each with a driver: what their threads do, and what
-// goes out to the coordinator, which the test plays by hand.
+// Tests of two members of one node that share memory, each with its own driver: what their threads
+// do, and what they send. The test plays the coordinator by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,13 +24,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr int64_t kLong = 600'000'000'000;  // nobody gives up by itself
+constexpr int64_t kLong = 600'000'000'000;  // no member gives up on its own
 
 class NodeDriverTest : public ::testing::Test {
  protected:
   using Reply = absl::StatusOr<Response>;
 
-  // Both join, and meet once. The daemon has node collectives.
+  // Lets both members join, and meet once. The daemon supports node collectives.
   void Start() {
     for (const int rank : {0, 1}) Join(rank, {kLong, kLong});
     while (!HaveMet()) {
@@ -56,7 +56,7 @@ class NodeDriverTest : public ::testing::Test {
     Member member;
     std::future<Reply> place;
   };
-  // The coordinator has given it its place; nobody has waited until the member has taken that.
+  // Gives the member its place. Returns without waiting until the member has taken it.
   Joining BeginToJoin(int rank, const MeetingTimes& times) {
     Member member;
     member.driver = *MemberDriver::Start(OptionsOf(rank), coordinator_.NewTransport(), times);
@@ -90,13 +90,14 @@ class NodeDriverTest : public ::testing::Test {
     return Begin(rank, std::move(call));
   }
 
-  // A collective of both, whose arrivals have gone out in one call.
+  // A collective of both members, whose arrivals were sent in one call.
   struct Together {
     std::future<Reply> replies[2];  // by rank
     std::shared_ptr<FakeCoordinator::Call> call;
     v1::NodeCollectiveRequest request;
   };
-  // Two who arrive in the very same moment may each call by itself: then they begin anew.
+  // Begins the collective on both members until they meet. Two members that arrive at the same
+  // moment may each send their own call; then both begin again.
   Together Meet(const std::function<std::future<Reply>(int rank)>& begin) {
     while (true) {
       Together met{{begin(0), begin(1)}, coordinator_.NextCall(), {}};
@@ -133,8 +134,8 @@ class NodeDriverTest : public ::testing::Test {
     return response;
   }
 
-  // One barrier of both. False: one of them has not mapped the memory yet; the thread that does so
-  // may be another one than the one that joins.
+  // Runs one barrier of both members. Returns false if one of them has not mapped the memory yet:
+  // another thread than the joining one may do that.
   bool HaveMet() {
     std::future<Reply> replies[] = {Barrier(0, absl::Seconds(5)), Barrier(1, absl::Seconds(5))};
     bool together = false;
@@ -148,7 +149,7 @@ class NodeDriverTest : public ::testing::Test {
     return together;
   }
 
-  // The attempt of that member's part.
+  // Returns the attempt number of that session's part.
   static uint64_t AttemptOf(const v1::NodeCollectiveRequest& request, uint64_t session) {
     for (const v1::NodeArrival& part : request.parts()) {
       if (part.session().counter() == session) return part.attempt();
@@ -157,7 +158,7 @@ class NodeDriverTest : public ::testing::Test {
     return 0;
   }
 
-  // The next two calls, which are barriers of their own; by session.
+  // Returns the next two calls, which must be barriers of single members, by session.
   std::map<uint64_t, std::shared_ptr<FakeCoordinator::Call>> NextBarriers() {
     std::map<uint64_t, std::shared_ptr<FakeCoordinator::Call>> calls;
     for (int i = 0; i < 2; ++i) {
@@ -170,7 +171,7 @@ class NodeDriverTest : public ::testing::Test {
 
   FakeCoordinator coordinator_;
   std::vector<Member> members_;
-  const EpochId epoch_{100, std::random_device()()};  // another one in each process
+  const EpochId epoch_{100, std::random_device()()};  // differs between processes
 
  private:
   static MemberOptions OptionsOf(int rank) {
@@ -288,7 +289,7 @@ TEST_F(NodeDriverTest, WhatIsTooLargeForTheMemoryGoesByItself) {
   for (auto& reply : replies) EXPECT_TRUE(reply.get().ok());
 }
 
-// The other one's part is out, and may count.
+// The other member's part has been sent, and may count.
 TEST_F(NodeDriverTest, WhoStopsWaitingTakesItsArrivalBack) {
   Start();
   Cancellation cancellations[2];
@@ -314,7 +315,7 @@ TEST_F(NodeDriverTest, TheOneWhoSendsForAllCanBeCancelled) {
   const uint64_t sender = met.request.context().call().session().counter();
   cancellations[sender - 1].Cancel();
   EXPECT_TRUE(absl::IsCancelled(met.replies[sender - 1].get().status()));
-  // The other one goes on by itself, and the sender takes its own arrival back.
+  // The other member sends its own call, and the sender withdraws its own arrival.
   bool own = false, withdrawn = false;
   for (int i = 0; i < 2; ++i) {
     const auto next = coordinator_.NextCall();
@@ -355,14 +356,14 @@ TEST_F(NodeDriverTest, ASessionsArrivalsEndWithIt) {
   of_the_sender.add_completed(0);
   met.call->Reply(absl::OkStatus(), of_the_sender);
   ExpectSuccess(&met);
-  // In the new session it meets the other one again.
+  // In the new session the members meet again.
   met = MeetInBarrier();
   EXPECT_NE(AttemptOf(met.request, 11), 0u);
   met.call->Reply(absl::OkStatus(), Completed(met.request));
   ExpectSuccess(&met);
 }
 
-// A log may go to a full pipe.
+// A log line may block on a full pipe.
 TEST_F(NodeDriverTest, ALogLineThatIsNotTakenHoldsNobodyUp) {
   Join(0, {kLong, kLong});
   std::promise<void> told, taken;
@@ -371,7 +372,7 @@ TEST_F(NodeDriverTest, ALogLineThatIsNotTakenHoldsNobodyUp) {
     told.set_value();
     taken.get_future().wait();
   });
-  Joining twin = BeginToJoin(0, {kLong, kLong});  // whose slot is taken
+  Joining twin = BeginToJoin(0, {kLong, kLong});  // its slot is taken
   told.get_future().wait();
   auto health =
       std::async(std::launch::async, [&] { return twin.member.driver->HealthOf(epoch_); });

@@ -1,4 +1,4 @@
-// Groups that are left behind where what they were for has failed.
+// Tests of numbered groups that are abandoned because their purpose has failed.
 #include "client/src/job/numbered_group.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using ::muster::testing::FakeJob;
 
 constexpr CallOptions kOptions = {absl::Seconds(60)};
 
-// What the group is called that this rank and the others agree upon.
+// Returns the name of the next group that this rank and the others agree on.
 std::string NameOfNext(const Group& world, bool keep) {
   auto numbered = MeetInNumberedGroup(world, "a test", kOptions);
   EXPECT_TRUE(numbered.ok()) << numbered.status();
@@ -27,7 +27,7 @@ TEST(NumberedGroupTest, OneIsUsedAgainUntilARankHasFailedInIt) {
   job.Run([](int rank, const Group& world) {
     const std::string first = NameOfNext(world, /*keep=*/true);
     EXPECT_EQ(NameOfNext(world, /*keep=*/true), first);
-    // On one rank it fails: the others hear of it by the next number.
+    // On one rank it fails. The other ranks learn of it by the next number.
     EXPECT_EQ(NameOfNext(world, /*keep=*/rank != 1), first);
     const std::string second = NameOfNext(world, /*keep=*/true);
     EXPECT_NE(second, first);

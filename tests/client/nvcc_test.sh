@@ -1,5 +1,6 @@
 #!/bin/bash
-# nvcc compiles the documented calls without a warning of its own about discarded results.
+# Tests that nvcc compiles the documented calls without a warning of its own about discarded
+# results.
 set -euo pipefail
 
 cat > "$TEST_TMPDIR/program.cu" << 'PROGRAM'

@@ -1,4 +1,4 @@
-// How a program ends that has no other answer to an error.
+// Tests of how a program ends that uses OrDie().
 #include "muster/or_die.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST(OrDieTest, AnErrorEndsTheProcessWithTheExitCodeForIt) {
 
 TEST(OrDieTest, WithoutAJobTheProcessIsNoRank) {
   JobOptions options;
-  options.world_size = 2;  // and no coordinator
+  options.world_size = 2;  // but no coordinator
   EXPECT_EXIT(OrDie(Job::Join(options)), ExitedWithCode(kExitBadConfiguration),
               "^process \\(or_die_test.cc:[0-9]+\\): .*no coordinator is named");
 }

@@ -1,4 +1,4 @@
-// Whose turn it is to poll; polls are played by hand.
+// Tests of which thread polls. The test plays the polls by hand.
 #include "client/src/control_plane/polling_turns.h"
 
 #include <gtest/gtest.h>
@@ -22,10 +22,10 @@ class PollingTurnsTest : public ::testing::Test {
   struct Thread {
     PollingTurns::Waiter waiter;
     bool ready = false;  // under mutex_
-    std::thread::id id;  // likewise, once it waits
+    std::thread::id id;  // under mutex_; set once the thread waits
     std::future<void> ended;
   };
-  // Returns when it polls, or waits for its turn, or is ready.
+  // Starts the thread, and returns when it polls, waits for its turn, or is ready.
   void Start(Thread* thread) {
     thread->id = std::thread::id();
     thread->ended = std::async(std::launch::async, [this, thread] {
@@ -37,7 +37,7 @@ class PollingTurnsTest : public ::testing::Test {
     PollingTurns::Lock lock(mutex_);
     changed_.wait(lock, [thread] { return thread->id != std::thread::id(); });
   }
-  // The thread has what it waits for, and goes on.
+  // Makes the thread ready, and waits for its end.
   void End(Thread* thread) {
     {
       PollingTurns::Lock lock(mutex_);
@@ -46,12 +46,12 @@ class PollingTurnsTest : public ::testing::Test {
     }
     thread->ended.get();
   }
-  // Returns when it polls.
+  // Blocks until this thread polls.
   void AwaitPollOf(std::thread::id thread) {
     PollingTurns::Lock lock(mutex_);
     changed_.wait(lock, [&] { return in_poll_ && poller_ == thread; });
   }
-  // Returns when `polls` polls that did not wait have been made.
+  // Blocks until `polls` polls that did not wait have been made.
   void AwaitLooksOfTheStandIn(int polls) {
     PollingTurns::Lock lock(mutex_);
     changed_.wait(lock, [&] { return looks_ >= polls; });
@@ -67,7 +67,7 @@ class PollingTurnsTest : public ::testing::Test {
   int polls_ended_ = 0;
   bool woken_ = false;
 
-  // Under the lock: ends the poll in progress.
+  // Ends the poll in progress. The caller holds the lock.
   void Wake() {
     woken_ = true;
     changed_.notify_all();
@@ -113,13 +113,13 @@ TEST_F(PollingTurnsTest, OnePollsForAllAndThenTheNextInLine) {
   End(&three);
 }
 
-// It may wait for something that takes no polling, and come back to wait for the turn.
+// A thread may wait for something that needs no polling, and then come back to wait for the turn.
 TEST_F(PollingTurnsTest, WhoeverDoesSomethingElseIsPassedOver) {
   Thread one, two, three;
   Start(&one);
   AwaitPollOf(one.id);
   Start(&two);
-  End(&two);  // it had the first place in line
+  End(&two);  // it was the first in line
   Start(&three);
   End(&one);
   AwaitPollOf(three.id);
@@ -141,7 +141,7 @@ TEST_F(PollingTurnsTest, TheStandInPollsWhileNobodyElseDoes) {
   Start(&one);
   {
     PollingTurns::Lock lock(mutex_);
-    Wake();  // something has come, for nobody in particular
+    Wake();  // something has come, but for no waiting thread
   }
   AwaitPollOf(one.id);
   End(&one);

@@ -1,4 +1,4 @@
-// The pure protocol state of one member.
+// Tests of the pure protocol state of one member.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Public headers include only the standard library, Abseil and each other: a program that uses the
-# SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those,
-# muster/nccl.h for programs that have CUDA, and muster/c.h, which includes no C++, for those in
-# C. Compiled as older than C++17, each of the others first says what to do.
+# Tests that public headers include only the standard library, Abseil and each other. Then a program
+# that uses the SDK needs no gRPC, and may have protobuf messages of its own. Three headers are
+# exceptions: muster/protobuf.h is for programs with protobuf, muster/nccl.h for programs with CUDA,
+# and muster/c.h, which includes no C++, for C. All other headers, compiled as an older standard
+# than C++17, begin with an error that says what to do.
 set -u
 failed=0
 checked=0
@@ -19,7 +20,7 @@ for header in client/include/muster/*.h client/include/muster/toolkits/*.h; do
     echo "$foreign"
     failed=1
   fi
-  # muster/c.h is C, of any age.
+  # muster/c.h is C, and compiles with any standard.
   first_error=$(c++ -std=c++14 -Wfatal-errors -x c++ -E -Iclient/include "$header" 2>&1 > /dev/null | grep -m 1 error)
   case "$header, $first_error" in
     */c.h,* | *"headers need C++17 or newer: compile with -std=c++17. With Bazel, use muster_cc_binary,"*) ;;
@@ -30,7 +31,8 @@ for header in client/include/muster/*.h client/include/muster/toolkits/*.h; do
   esac
   checked=$((checked + 1))
 done
-# expect_all_of MAIN FOLDER: the main header is all headers of the folder, and its index names each.
+# expect_all_of MAIN FOLDER: checks that MAIN includes all headers of FOLDER, and that its index
+# names each.
 expect_all_of() {
   for header in "$2"/*.h; do
     name=$(basename "$header")

@@ -15,14 +15,14 @@
 
 namespace muster::testing {
 
-// What a test sees and steers of a RecordingBackend after it was given away.
+// The record of a RecordingBackend, by which a test sees and steers it after Communicator owns it.
 struct Record {
   std::atomic<int> calls{0};
   absl::Duration timeout;       // of the last call
   absl::Status result;          // of the next call
-  absl::Status aborted;         // OK: not aborted
+  absl::Status aborted;         // OK until the backend is aborted
   std::function<void()> body;   // runs in each call
-  std::vector<void*> followed;  // streams
+  std::vector<void*> followed;  // followed streams
 };
 
 class RecordingBackend final : public internal::Backend {
@@ -80,7 +80,7 @@ class RecordingBackend final : public internal::Backend {
   Record* const record_;
 };
 
-// A communicator of four ranks over such a backend.
+// A communicator of four ranks over a RecordingBackend.
 class FrontEndTest : public ::testing::Test {
  protected:
   FrontEndTest() : comm_(job_.world(1), Options(), "recording", MakeBackend()) {}
@@ -94,7 +94,7 @@ class FrontEndTest : public ::testing::Test {
     return std::make_unique<RecordingBackend>(&record_);
   }
 
-  // The call was refused with this text, and the backend has not seen it.
+  // Expects that the call was rejected with this text, and that it did not reach the backend.
   void ExpectRefused(const absl::Status& status, const std::string& text) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(status.message(), text);

@@ -1,4 +1,4 @@
-// Collectives, broken connections and broken epochs, against a coordinator that the test plays by
+// Tests of collectives, broken connections and broken epochs. The test plays the coordinator by
 // hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(RemoteCollectiveTest, AGroupsNameGoesWithOneOrderOfItsRanks) {
             "groups of one name must be the same list or share no rank");
 }
 
-// What is let go is told after a while, or when there is enough.
+// The member reports released groups after a while, or once there are enough of them.
 TEST_F(RemoteCollectiveTest, GroupsWithoutAHandleAreLetGo) {
   Join();
   int released = 0;
@@ -175,7 +175,7 @@ TEST_F(RemoteCollectiveTest, AbortedInAnOldSessionBreaksNothing) {
   Join();
   auto done = StartBarrier("x");
   const auto old_call = coordinator_.NextCall();
-  // The stream's end is known before the reply: the reply is of no session.
+  // The stream's end is known before the reply, so the reply belongs to no session.
   stream_->End(absl::UnavailableError("connection reset"));
   old_call->Reply(absl::AbortedError("the session was replaced"));
   coordinator_.NextStream()->Accept(2);

@@ -1,4 +1,4 @@
-// Joining, against a coordinator that the test plays by hand.
+// Tests of joining. The test plays the coordinator by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

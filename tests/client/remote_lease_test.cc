@@ -1,4 +1,4 @@
-// Leases and leaving, against a coordinator that the test plays by hand.
+// Tests of leases and of leaving. The test plays the coordinator by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST_F(RemoteLeaseTest, LeaseIsAcquiredAndCompleted) {
   call = coordinator_.Next(&complete);
   EXPECT_EQ(complete.result().token(), 77);
   EXPECT_EQ(complete.result().value(), Encode(std::string("path")));
-  // Completing is tried again.
+  // Completing is retried.
   call->Reply(absl::UnavailableError("connection reset"));
   coordinator_.NextCall()->Reply(absl::OkStatus(), v1::CompleteLeaseResponse());
   EXPECT_EQ(*value.get(), "path");
@@ -91,7 +91,7 @@ TEST_F(RemoteLeaseTest, DestroyedLeaseIsGivenUpByItsRequest) {
   v1::AbandonLeaseRequest abandon;
   const auto call = coordinator_.Next(&abandon);
   EXPECT_EQ(abandon.request_id(), acquire.request_id());
-  // Leaving waits for it.
+  // Leave() waits for the lease's call.
   auto left = std::async(std::launch::async, [&] { return job_->Leave(); });
   call->Reply(absl::OkStatus(), v1::AbandonLeaseResponse());
   v1::LeaveRequest leave;
@@ -126,7 +126,7 @@ TEST_F(RemoteLeaseTest, LeavingNamesWhoStays) {
   Join();
   auto left = std::async(std::launch::async, [&] { return job_->Leave(); });
   const auto call = coordinator_.NextCall();
-  // The coordinator now counts this process as lost, and that may arrive before its reply.
+  // The coordinator now counts this process as lost. That news may arrive before its reply.
   stream_->End(absl::AbortedError("this process was lost"));
   EXPECT_FALSE(job_->AwaitFailure(absl::InfiniteDuration()).ok());
   call->Reply(absl::DeadlineExceededError("rank 0 is not leaving"));

@@ -1,4 +1,4 @@
-// Who takes what the coordinator sends, where several threads wait.
+// Tests of which thread takes the coordinator's messages if several threads wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,8 @@ class RemotePollingTest : public RemoteTest {
 };
 
 TEST_F(RemotePollingTest, AThreadThatWaitsTakesItsAnswerByItself) {
-  // Before the first call nobody waits, and the stand-in takes what comes.
+  // Before the first call no thread of the program waits, and the stand-in thread takes the
+  // messages.
   for (bool by_itself = false; !by_itself;) {
     std::thread::id caller;
     auto done = std::async(std::launch::async, [&] {
@@ -60,7 +61,7 @@ TEST_F(RemotePollingTest, OneThreadTakesWhatIsForOthersToo) {
   }
 }
 
-// The first to wait may be the one that polls: nothing comes that would end that.
+// The first thread that waits may be the polling one, and no event comes that would end its poll.
 TEST_F(RemotePollingTest, ThreadsThatWaitForASessionCanBeCancelled) {
   stream_->End(absl::UnavailableError("connection reset"));
   const auto next_attach = coordinator_.NextStream();

@@ -1,4 +1,4 @@
-// The next epoch, newcomers and agreed stops, against a coordinator that the test plays by hand.
+// Tests of the next epoch, newcomers and agreed stops. The test plays the coordinator by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ v1::EpochId NextEpoch() {
   return epoch;
 }
 
-// Rank 0 of 2, after having been rank 1; the other one is new.
+// Returns the place of rank 0 of 2, for a member that was rank 1. The other member is new.
 v1::RejoinResponse NextPlace() {
   v1::RejoinResponse place;
   *place.mutable_epoch() = NextEpoch();
@@ -86,7 +86,7 @@ TEST_F(RemoteRejoinTest, RejoinLeadsTheSameJobIntoTheNextEpoch) {
   EXPECT_EQ(barrier.context().epoch().number(), 101);
   EXPECT_EQ(barrier.context().sequence(), 0);
   EXPECT_TRUE(done.get().ok());
-  // What was made before is still of the old epoch.
+  // Objects that were made before still belong to the old epoch.
   EXPECT_EQ(old_world.rank(), 1);
   EXPECT_EQ(old_world.health(), lost);
   EXPECT_EQ(old_world.Barrier("old"), lost);

@@ -1,4 +1,4 @@
-// What a member tells a coordinator that was restarted, and does for it. The test plays the
+// Tests of what a member tells a restarted coordinator and does for it. The test plays the
 // coordinator by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class RemoteRestartTest : public RemoteTest {
  protected:
-  // The coordinator goes away and comes back; the Attach that it then gets.
+  // Disconnects the member, and returns the Attach that the restarted coordinator gets.
   std::shared_ptr<FakeCoordinator::Stream> Restart() {
     stream_->End(absl::UnavailableError("connection reset"));
     stream_ = coordinator_.NextStream();
@@ -110,7 +110,7 @@ TEST_F(RemoteRestartTest, ContributionToACompletedCollectiveIsSentAgainBesideThe
   EXPECT_EQ(repeated.payload(), Encode(std::string("first")));
   EXPECT_EQ(repeated.context().call().session().counter(), 2);
   EXPECT_GT(repeated.context().call().attempt(), barrier.context().call().attempt());
-  // Its answer means nothing, whatever it is.
+  // The answer is ignored, whatever it is.
   contribution->Reply(absl::AbortedError("ignored"));
   EXPECT_TRUE(job_->health().ok());
   call->Reply(absl::OkStatus(), v1::BarrierResponse());

@@ -23,7 +23,7 @@ inline v1::EpochId TheEpoch() {
   return epoch;
 }
 
-// Rank 1 of 2.
+// Returns the place of rank 1 of 2.
 inline v1::JoinResponse ThePlace() {
   v1::JoinResponse place;
   *place.mutable_epoch() = TheEpoch();
@@ -36,7 +36,7 @@ inline v1::JoinResponse ThePlace() {
   return place;
 }
 
-// Joins over a transport in memory.
+// A job that joins over a fake transport.
 class RemoteTest : public ::testing::Test {
  protected:
   RemoteTest() {
@@ -57,7 +57,7 @@ class RemoteTest : public ::testing::Test {
         });
   }
 
-  // A job that has joined; `stream_` is its open stream.
+  // Joins the job. Then `stream_` is its open stream.
   void Join() {
     auto joining = StartJoin();
     stream_ = coordinator_.NextStream();

@@ -68,7 +68,7 @@ TEST(SerialJobTest, ArraysAreChangedAndFilledInPlace) {
               HasSubstr("the result has 8 bytes, expected 12 for each of 1 rank"));
 }
 
-// The SDK's log lines while it lives.
+// Collects the SDK's log lines while it lives.
 class LogLines {
  public:
   LogLines() {
@@ -109,7 +109,7 @@ TEST(SerialJobTest, ALeaseThatIsGivenUpOnPurposeIsNotWarnedOf) {
   EXPECT_EQ(*job->RunOncePerNode("b", [] { return 1; }), 1);
   {
     absl::StatusOr<Lease> longer = job->AcquireLease("c", LeaseScope::kNode);
-    job.reset();  // the job is over
+    job.reset();  // the job ends
   }
   {
     const auto left = JoinSerial();
@@ -319,7 +319,7 @@ TEST(SerialJobTest, NobodyElseCanBeLost) {
   EXPECT_FALSE(called);
 }
 
-// What a listener for the end of the job hears at once.
+// Returns what a listener for the end of the job hears at once.
 absl::Status Heard(const Job& job) {
   absl::Status heard;
   const Subscription now = job.OnFailure([&](const absl::Status& why) { heard = why; });

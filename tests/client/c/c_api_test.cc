@@ -1,4 +1,4 @@
-// The C ABI: its errors in one process, and tests/client/c/rank.c as the ranks of a job.
+// Tests of the C ABI: its errors in one process, and jobs whose ranks run tests/client/c/rank.c.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr char kRank[] = "tests/client/c/rank";
 
-// The code and the text of an error, which is freed.
+// Returns the code and the text of an error, and frees it.
 std::pair<muster_code, std::string> Taken(muster_status* status) {
   const std::pair<muster_code, std::string> taken = {muster_status_code(status),
                                                      muster_status_message(status)};
@@ -172,7 +172,7 @@ TEST(CApiTest, TheSinkGetsTheLogUntilItIsTakenAway) {
   muster_job* const job = JoinAlone();
   muster_lease* lease = nullptr;
   ASSERT_EQ(muster_acquire_lease(job, "work", MUSTER_ONCE_PER_NODE, nullptr, &lease), nullptr);
-  muster_lease_free(lease);  // still held: a warning
+  muster_lease_free(lease);  // still held: logs a warning
   EXPECT_THAT(said, AllOf(HasSubstr("2:"), HasSubstr("'work'")));
   muster_set_log_sink(nullptr, nullptr);
   said.clear();

@@ -1,4 +1,4 @@
-/* A rank of a job in C: every call of muster/c.h, checked against what the others pass. */
+/* A rank of a job in C. Makes every call of muster/c.h and checks the results. */
 #define _POSIX_C_SOURCE 200809L /* poll() */
 #include <inttypes.h>
 #include <poll.h>
@@ -161,7 +161,7 @@ static void leases(muster_job* job) {
   muster_lease_free(lease);
 }
 
-/* Rank 1 comes first, and is told of those who are not there. */
+/* Rank 1 comes first. Its error names the ranks that are missing. */
 static void time_outs(muster_job* job) {
   const int all[] = {0, 1, 2};
   muster_group* early = NULL;
@@ -227,7 +227,7 @@ static void members(muster_job* job) {
   CHECK(muster_is_distributed(job) && muster_newcomers_waiting(job) == 0);
 }
 
-/* What the bytes are must agree. */
+/* Ranks that disagree about the type of the bytes get an error. */
 static void type_names(muster_job* job) {
   const int all[] = {0, 1, 2};
   muster_group* typed = NULL;
@@ -256,7 +256,7 @@ static muster_status* meet(void* context) {
   return muster_barrier(meeting->group, "in the background", &options);
 }
 
-/* Rank 0 waits for nobody: it gives up, and then comes again. */
+/* Rank 0 does not wait: its call times out, and it calls again. */
 static void in_the_background(muster_job* job) {
   struct meeting meeting = {NULL, NULL};
   struct pollfd ready = {-1, POLLIN, 0};

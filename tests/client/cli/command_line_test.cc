@@ -1,4 +1,4 @@
-// The muster command's help texts and refusals.
+// Tests of the muster command's help texts and of its usage errors.
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -184,7 +184,7 @@ TEST(DebugRefusalTest, AWaitThatIsNoDuration) {
               HasSubstr("--wait is 'soon'; expected a duration of at most 10m"));
 }
 
-// It is no mistake of the command line's: the job may just have ended.
+// This is no usage error: the job may just have ended.
 TEST(StatusRefusalTest, NoCoordinator) {
   const std::map<std::string, std::string> nobody = {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}};
   for (const char* command : {"status", "debug"}) {

@@ -1,4 +1,4 @@
-// `muster` and the credentials of coordinators: real ones.
+// Tests of `muster` with the credentials of real coordinators.
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ using ::testing::Not;
 
 std::string MusterPath() { return LaunchCommand({}, {})[0]; }
 
-// Runs "muster arguments..." to its end.
+// Runs "muster arguments..." until it exits.
 std::string Muster(Words arguments, int exit_status, const Variables& env = {}) {
   arguments.insert(arguments.begin(), MusterPath());
   const auto muster = Process::Start(arguments, env);
@@ -44,11 +44,11 @@ TEST(TokenCommandTest, PrintsADifferentTokenEachTime) {
   EXPECT_NE(first, Muster({"token"}, 0));
 }
 
-// ---- A coordinator of its own ----
+// ---- A coordinator that `muster run` starts ----
 
 class OwnCoordinatorTest : public ::testing::Test {
  protected:
-  // One rank that says where its coordinator and its token are, and then waits.
+  // Runs one rank, which prints its coordinator and its token and then waits.
   void Run(const Variables& env = {}) {
     const std::string script =
         "echo it serves $MUSTER_COORDINATOR with $MUSTER_TOKEN_FILE and ${MUSTER_TLS_CA-none} "
@@ -143,7 +143,7 @@ TEST_F(OwnCoordinatorTest, ItsRanksJoinWithNothingToConfigure) {
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
 }
 
-// ---- A coordinator of somebody else's ----
+// ---- A coordinator that is already running ----
 
 class TokenDaemonTest : public ::testing::Test {
  protected:
@@ -168,7 +168,7 @@ TEST_F(TokenDaemonTest, RanksGetTheTokenOfTheEnvironment) {
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
 }
 
-// With the launcher's report the loss is known before the grace is over.
+// Because the launcher reports the exit, the loss is known before the grace is over.
 TEST_F(TokenDaemonTest, TheLauncherReportsWithTheTokenToo) {
   const auto run =
       LaunchAt(*daemon_, 2, {"barrier", "1:exit=9", "0:barrier"}, {"--token-file", token_file_});

@@ -1,4 +1,4 @@
-// How `muster debug` asks, of coordinators that are busy with something else, or old.
+// Tests of `muster debug` against coordinators that are busy with an inquiry, or too old for it.
 
 #include "client/cli/debug_command.h"
 
@@ -22,7 +22,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// At an inquiry of its own for some requests, and only then at one with files.
+// A coordinator that answers a number of requests with an inquiry of its own, and only then begins
+// the one with files.
 class BusyCoordinator final : public v1::CoordinatorService::Service {
  public:
   explicit BusyCoordinator(uint64_t busy_for) : busy_for_(busy_for) {}
@@ -56,12 +57,12 @@ class BusyCoordinator final : public v1::CoordinatorService::Service {
   std::atomic<uint64_t> requests_{0};
 };
 
-// One from before there were inquiries: it knows none of these calls.
+// A coordinator of a release before inquiries. It implements none of these calls.
 class OldCoordinator final : public v1::CoordinatorService::Service {};
 
 class DebugCommandTest : public ::testing::Test {
  protected:
-  // Returns the exit status; what was said is in said().
+  // Runs `muster debug` and returns its exit status. Its output is in said().
   int Debug(grpc::Service* service, const std::string& output = "") {
     int port = 0;
     grpc::ServerBuilder builder;

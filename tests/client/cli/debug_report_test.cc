@@ -1,4 +1,4 @@
-// What `muster debug` prints of an inquiry: which row is of which rank.
+// Tests of what `muster debug` prints of an inquiry: each row belongs to the right rank.
 
 #include "client/cli/debug_report.h"
 
@@ -27,7 +27,7 @@ Message Parsed(const std::string& text) {
   return message;
 }
 
-// Two containers of one host: their processes are called alike.
+// Two containers of one host, whose processes have the same pids.
 constexpr char kTwoContainers[] = R"pb(
   members {
     member { node_id: "n0" hostname: "h" pid: 1 }
@@ -84,7 +84,8 @@ TEST(DebugReportTest, WithoutARankAProcessIsFoundByItsNodeAndIdUnlessThereAreTwo
   EXPECT_THAT(two, Not(HasSubstr("Leave")));
 }
 
-// Ranks 0 to `count` - 1, eight a node, in the order in which launchers answer; rank 33 reads.
+// Returns the hang of ranks 0 to `count` - 1, eight on a node, in the order in which the launchers
+// answer. Rank 33 is reading.
 v1::GetInquiryResponse Hang(int count) {
   v1::GetInquiryResponse inquiry;
   inquiry.mutable_inquiry()->set_verdict("rank 33 is in read()");

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stands in for musterd where a test wants one that fails in a certain way, which FAKE_MUSTERD names.
-# FAKE_MUSTERD_DIR, where set, gets its pid and its arguments.
+# A musterd for tests that fails in the way that FAKE_MUSTERD names. If FAKE_MUSTERD_DIR is set, it
+# gets the process's pid and arguments.
 for argument; do
   case $argument in
     --port-file=*) port_file=${argument#--port-file=} ;;
@@ -17,14 +17,14 @@ case $FAKE_MUSTERD in
     exit 3
     ;;
   never-listens) ;;
-  # when it is started a second time, until it is told to stay
+  # exits at each restart, until the test asks it to stay
   ends-again) [ -n "$port_file" ] || [ -e "$FAKE_MUSTERD_DIR/stays" ] || exit 4 ;;
 esac
 case $FAKE_MUSTERD in
   never-listens) ;;
   *)
     [ -z "$metrics_port_file" ] || echo 7 >"$metrics_port_file"
-    # Nobody listens on the discard port: whoever calls is refused at once.
+    # No process listens on the discard port, so each connection is refused at once.
     [ -z "$port_file" ] || { echo 9 >"$port_file.new" && mv "$port_file.new" "$port_file"; }
     ;;
 esac

@@ -28,14 +28,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const Words kLeave = {"place", "leave"};
-// The first of three holds a lease, and the last one does not come to the barrier.
+// Three ranks. The first holds a lease, and the last does not come to the barrier.
 const Words kWait = {"place", "0:hold=node", "2:loss", "barrier"};
 
-// Flags of `muster run` for two ranks of job "j", which end by themselves however slow the machine
-// is.
+// Flags of `muster run` for two ranks of job "j". The wait is long enough for the slowest machine
+// to end on its own.
 const Words kPatientPair = {"--nproc-per-node=2", "--job=j", "--failure-wait=1m"};
 
-// "muster run flags... -- rank steps...".
+// Returns the words of "muster run flags... -- rank steps...".
 Words RunRanks(Words flags, const Words& steps) {
   flags.insert(flags.begin(), "run");
   flags.push_back("--");
@@ -100,7 +100,7 @@ TEST(StandaloneTest, SurvivorsLearnTheCauseFromTheLauncher) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("; then ranks 0,2 exited with status 3\n"));
 }
 
-// It would be one that has done its part, if the coordinator did not know better.
+// Without the coordinator's knowledge the launcher would take the rank for one that finished.
 TEST(StandaloneTest, ARankThatForgetsToLeaveIsToBlame) {
   MusterCommand muster(RunRanks(kPatientPair, {"0:exit=0", "barrier"}),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
@@ -121,7 +121,7 @@ TEST(StandaloneTest, RanksThatAllForgetToLeaveFail) {
                             "Leave\\(\\); call job->Leave\\(\\) before main returns; [^\n]*\n$"));
 }
 
-// The run's last line tells of it, with what the coordinator knows.
+// The run's last line reports the failure, with what the coordinator knows of it.
 TEST(StandaloneTest, OneFailureIsOneLine) {
   MusterCommand muster(RunRanks(kPatientPair, {"barrier", "1:exit=7", "loss"}),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
@@ -132,7 +132,7 @@ TEST(StandaloneTest, OneFailureIsOneLine) {
                             "lost at [^\n]*: exited with status 7; last completed "
                             "Barrier[^\n]*; then rank 0 [^\n]*\n$"));
   EXPECT_THAT(output, Not(HasSubstr("[musterd]")));
-  // The launcher announces that it will end rank 0 if that takes longer than a second to end.
+  // The launcher announces that it ends rank 0 only if that takes longer than a second.
   const int announced = CountOf(output, "muster: rank 1 exited with status 7; ending rank 0: ");
   EXPECT_LE(announced, 1) << output;
   EXPECT_EQ(CountOf(output, "muster: "), 2 + announced)
@@ -240,7 +240,7 @@ TEST(TwoNodesTest, AnotherJobIsRefused) {
 
 // ---- muster status ----
 
-// A job of three ranks of which two wait for the third.
+// A job of three ranks, two of which wait for the third.
 class StatusTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -323,7 +323,7 @@ TEST_F(StatusTest, FitsATerminalOfThatWidth) {
   }
 }
 
-// Coordinators that `muster status` finds by itself.
+// Coordinators that `muster status` finds on its own.
 class LocalStatusTest : public ::testing::Test {
  protected:
   std::string Status(const std::vector<std::string>& flags, int exit_status) const {

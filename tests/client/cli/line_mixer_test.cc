@@ -8,7 +8,7 @@ namespace {
 
 constexpr bool kEndLine = true;
 
-// One stream alone.
+// A mixer with one stream.
 struct OneStream {
   explicit OneStream(const std::string& prefix) : id(lines.AddStream(prefix)) {}
   std::string Feed(absl::string_view chunk) { return lines.Feed(id, chunk); }
@@ -64,7 +64,7 @@ TEST(LineMixerTest, LosesNothingHoweverTheBytesCome) {
   }
 }
 
-// ---- Lines that take their time ----
+// ---- Lines that arrive in parts ----
 
 TEST(BegunLineTest, IsShownOnceAndThenGoesOn) {
   OneStream rank("[0] ");

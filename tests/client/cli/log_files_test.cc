@@ -74,7 +74,7 @@ TEST_F(SlowLogTest, SaysInTheFileWhatIsMissingThere) {
 }
 
 TEST_F(SlowLogTest, IsReportedOnceItCannotBeWrittenAtAll) {
-  signal(SIGPIPE, SIG_IGN);  // as the launcher does
+  signal(SIGPIPE, SIG_IGN);  // as in the launcher
   close(reader_);
   WriteLines(2 * kChunk);
   ASSERT_TRUE(WaitUntil([&] { return logs_.pending() == 0; }));

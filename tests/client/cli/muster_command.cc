@@ -80,7 +80,7 @@ MusterCommand::~MusterCommand() {
 std::vector<pid_t> MusterCommand::Processes() const {
   std::vector<pid_t> found;
   for (pid_t pid : AllProcesses()) {
-    if (HasVariable(pid, mark_)) found.push_back(pid);  // of a zombie nothing is shown
+    if (HasVariable(pid, mark_)) found.push_back(pid);  // skips zombies, which have no environment
   }
   return found;
 }

@@ -14,48 +14,49 @@
 
 namespace muster::cli {
 
-// A `muster` command under test and all the processes that come of it, which are found by a
-// variable that they inherit.
+// A `muster` command under test, with all processes that it starts, directly or indirectly. They
+// inherit a variable by which this class finds them.
 class MusterCommand {
  public:
-  // Runs "muster arguments...". The coordinator it starts is fake_musterd.sh unless `env` or the
-  // arguments say otherwise.
+  // Runs "muster arguments...". The coordinator is fake_musterd.sh unless `env` or the arguments
+  // name another.
   explicit MusterCommand(const std::vector<std::string>& arguments,
                          std::map<std::string, std::string> env = {});
-  // Runs any command; "$MUSTER" in its environment is the muster binary.
+  // Runs any command. "$MUSTER" in its environment is the muster binary.
   static std::unique_ptr<MusterCommand> Wrapped(const std::vector<std::string>& argv,
                                                 std::map<std::string, std::string> env = {});
-  // Whatever is left is killed, so that one failed test does not disturb the next.
+  // Kills all processes that are left, so that one failed test does not disturb the next.
   ~MusterCommand();
 
   muster::testing::Process& process() { return *process_; }
 
-  // Every living process that came of the command, itself included where it lives.
+  // Returns the living processes, including the command itself.
   std::vector<pid_t> Processes() const;
-  // Those that have `text` in their command line.
+  // Returns the processes whose command line contains `text`.
   std::vector<pid_t> ProcessesWith(const std::string& text) const;
-  // Those whose command line is `words`, joined by spaces.
+  // Returns the processes whose command line is `words`, joined by spaces.
   std::vector<pid_t> ProcessesRunning(const std::string& words) const;
-  // Waits until there are `count` processes with that command line.
+  // Waits until `count` processes have this command line. Returns false after a time-out.
   bool WaitForProcesses(const std::string& words, size_t count) const;
-  // Waits until no process is left; a test failure says which are.
+  // Waits until no process is left. Otherwise fails the test, with the command lines of the rest.
   bool WaitForNone() const;
 
  private:
   MusterCommand() = default;
   void Start(const std::vector<std::string>& argv, std::map<std::string, std::string> env);
 
-  std::string mark_;  // "NAME=value" in the environment of all of them
+  std::string mark_;  // "NAME=value" in the environment of all processes
   std::unique_ptr<muster::testing::Process> process_;
 };
 
-// "muster run" with a shell script for the ranks: {"run", flags..., "--", "sh", "-c", script}.
+// Returns "muster run" with a shell script as the ranks' program: {"run", flags..., "--", "sh",
+// "-c", script}.
 std::vector<std::string> RunShell(std::vector<std::string> flags, const std::string& script);
 
-// What a run has written, but for the line that says where its coordinator is.
+// Returns a run's output without the line that names its coordinator.
 std::string WithoutCoordinator(const std::string& output);
 
-// The lines of `text`, sorted.
+// Returns the lines of `text`, sorted.
 std::vector<std::string> SortedLines(const std::string& text);
 
 using testing::ReadFile;

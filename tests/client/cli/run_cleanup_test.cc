@@ -1,4 +1,4 @@
-// `muster run`: what ranks leave behind is ended in time and with care, and nothing else is.
+// Tests that `muster run` ends in time all processes that ranks leave behind, and no others.
 
 #include <signal.h>
 
@@ -22,14 +22,15 @@ using ::testing::Not;
 
 constexpr Exit kSuccess = {false, 0};
 
-// Of a shell: until what it has started last runs as itself, and no longer as a shell.
+// Shell code that waits until the last background process has executed its program and is no shell
+// any more.
 constexpr char kUntilItSleeps[] = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done; ";
 
 // ---- Restarts ----
 
 TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
   const std::string directory = MakeTempDir();
-  // The children take their time: the new process must find their last words.
+  // The children end slowly: the restarted rank must find their last output.
   const std::string child =
       absl::StrCat("trap \"sleep 0.2; : >", directory, "/ended-$1; exit\" TERM; : >", directory,
                    "/up-$1; while :; do sleep 0.01; done");
@@ -113,7 +114,7 @@ TEST(EndCleanupTest, ASignalCutsTheGraceShort) {
   MusterCommand muster(RunShell({"--grace=1h"}, "trap '' TERM; sleep 1001 & echo ended"));
   ASSERT_TRUE(muster.process().WaitForOutput("ended"));
   ASSERT_TRUE(muster.WaitForProcesses("sh -c trap '' TERM; sleep 1001 & echo ended", 0));
-  // One that comes while the rank is not yet known to have ended is passed on to it.
+  // A signal that arrives before the launcher knows of the rank's end is passed on to the rank.
   ASSERT_TRUE(WaitUntil([&] {
     muster.process().Signal(SIGINT);
     return !muster.process().Running();
@@ -121,9 +122,10 @@ TEST(EndCleanupTest, ASignalCutsTheGraceShort) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-// ---- What was there before ----
+// ---- Processes older than the run ----
 
-// "helper & exec muster run ...": the helper is the launcher's child, and not its own.
+// "helper & exec muster run ...": the launcher inherits the helper as a child that it did not
+// start.
 class HelperTest : public ::testing::Test {
  protected:
   static std::unique_ptr<MusterCommand> Start(const std::string& helper, const std::string& rank) {
@@ -153,7 +155,7 @@ TEST_F(HelperTest, LivesOnWhenTheSupervisorIsKilled) {
 }
 
 TEST_F(HelperTest, IsReapedWhenItEnds) {
-  // Nobody else will: orphans of a container become children of its first process.
+  // Only the launcher can end it: orphans of a container become children of its first process.
   const std::string file = MakeTempDir() + "/pid";
   const auto muster = Start(absl::StrCat("sh -c \"echo \\$\\$ >", file, "; exec sleep 1005\""),
                             "echo ready; exec sleep 1001");

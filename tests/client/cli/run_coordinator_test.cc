@@ -1,4 +1,4 @@
-// `muster run` and the coordinator that it starts, where that one does not do as it should.
+// Tests of `muster run` with a coordinator that fails.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -45,7 +45,8 @@ TEST(RunCoordinatorTest, IsToldTheJob) {
   }
 }
 
-// The folder of its token is in TMPDIR, where old files are removed as long as a run may take.
+// The token's folder is in TMPDIR. A run may last so long that cleaners of old files would remove
+// it.
 TEST(RunCoordinatorTest, LocksTheFolderOfItsTokenAgainstTheRemovalOfOldFiles) {
   const std::string directory = MakeTempDir();
   const auto muster = MusterCommand::Wrapped(

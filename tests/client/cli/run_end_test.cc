@@ -1,4 +1,4 @@
-// `muster run`: how runs end, and what the command's exit status and messages say of it.
+// Tests of how runs end: the command's exit status and its messages.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -45,7 +45,7 @@ TEST(RunEndTest, AFailedRankGivesTheExitStatusAndIsNamed) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-// Another node may do better, and this one is to be looked at.
+// The exit status asks the scheduler for another node, and for a look at this one.
 TEST(RunEndTest, ANodeWithoutRoomForTheRanksIsUnhealthy) {
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c", "ulimit -n 24; exec \"$MUSTER\" run --nproc-per-node 16 -- true"});
@@ -64,7 +64,7 @@ TEST(RunEndTest, AKilledRankIsNamedWithItsSignal) {
 }
 
 TEST(RunEndTest, SurvivorsMayReportTheFailureThemselves) {
-  // Rank 0 ends when rank 1 has, as a rank does that learns of it through the coordinator.
+  // Rank 0 ends after rank 1, like a rank that learns of the loss through the coordinator.
   const std::string file = MakeTempDir() + "/pid";
   MusterCommand muster(
       RunShell({"--nproc-per-node=2", "--failure-wait=10m"},
@@ -78,7 +78,7 @@ TEST(RunEndTest, SurvivorsMayReportTheFailureThemselves) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("; then rank 0 exited with status 3\n"));
 }
 
-// Rank 0 knows first that the job has failed, and is healthy.
+// Rank 0 is healthy, but exits first, with the status for a failed job.
 TEST(RunEndTest, TheGuiltyRankGivesTheExitStatus) {
   const std::string file = MakeTempDir() + "/healthy-has-ended";
   MusterCommand muster(RunShell(
@@ -137,7 +137,7 @@ TEST(RunEndTest, WhatRanksLeaveInTheBackgroundIsKilledAtTheEnd) {
 class ForwardedSignalTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(ForwardedSignalTest, ReachesEveryRankOnce) {
-  // A rank lives on for a while, in which a second one would be seen.
+  // The rank lives on for a while, so that a second signal would be seen.
   const std::string script =
       "trap 'echo got it; turns=20' INT TERM HUP QUIT; echo ready; "
       "until [ \"$turns\" = 0 ]; do sleep 0.01; turns=${turns:+$((turns - 1))}; done; exit 5";
@@ -227,7 +227,7 @@ TEST(SignalTest, OfTimeoutCountsOnce) {
 }
 
 TEST(SignalTest, WorksWhereAShellStartedTheCommandInTheBackground) {
-  // A shell without job control ignores SIGINT on behalf of what it starts with '&'.
+  // A shell without job control makes its background processes ignore SIGINT.
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c", "trap '' INT; exec \"$MUSTER\" run -- sh -c 'echo ready; exec sleep 1001'"});
   ASSERT_TRUE(muster->process().WaitForOutput("ready"));

@@ -1,4 +1,4 @@
-// `muster run`: no process is left behind, however it ends.
+// Tests that `muster run` leaves no process behind, however it ends.
 
 #include <signal.h>
 
@@ -17,8 +17,8 @@ using muster::testing::MakeTempDir;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Two ranks that defy every signal that can be defied, each with a child in its own process group,
-// one in a session of its own, and one whose parents have all gone.
+// Two ranks that ignore every signal that can be ignored. Each has three children: one in its own
+// process group, one in its own session, and one whose parents have exited.
 class RunOrphansTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -62,7 +62,7 @@ TEST_F(RunOrphansTest, SupervisorKilled) {
 }
 
 TEST_F(RunOrphansTest, EverythingThatPkillMusterWouldMatchKilled) {
-  // pkill matches names as /proc/PID/comm shows them, anywhere in the name.
+  // pkill looks for the pattern anywhere in the name, as /proc/PID/comm shows it.
   for (pid_t pid : muster_.Processes()) {
     const std::string name = ReadFile("/proc/" + std::to_string(pid) + "/comm");
     if (name.find("muster") != std::string::npos) kill(pid, SIGKILL);
@@ -85,8 +85,8 @@ TEST_F(RunOrphansTest, SupervisorStoppedAndLauncherKilled) {
   EXPECT_TRUE(muster_.WaitForNone());
 }
 
-// Of a container: what loses its parents becomes a child of it, and signals that it does not handle
-// are not delivered.
+// The launcher as the first process of a container. Orphans become its children, and the kernel
+// drops signals that it does not handle.
 TEST(RunAsFirstProcessTest, PassesSignalsOnAndLeavesNothingBehind) {
   if (system("unshare --pid --fork --mount-proc true 2>/dev/null") != 0) {
     GTEST_SKIP() << "this machine allows no PID namespace";
@@ -100,7 +100,7 @@ TEST(RunAsFirstProcessTest, PassesSignalsOnAndLeavesNothingBehind) {
   ASSERT_TRUE(container->process().WaitForOutput("[1] up"));
   ASSERT_TRUE(container->WaitForProcesses("sleep 1003", 2));
   for (pid_t pid : container->ProcessesWith("nproc-per-node=2")) {
-    if (pid != container->process().pid()) kill(pid, SIGTERM);  // which is unshare's
+    if (pid != container->process().pid()) kill(pid, SIGTERM);  // skips unshare
   }
   EXPECT_EQ(container->process().Wait(), (Exit{false, 3}));
   EXPECT_THAT(container->process().Output(), HasSubstr("[1] told to end"));
@@ -116,7 +116,7 @@ TEST(StatusAsFirstProcessTest, EndsOnCtrlC) {
                               "exec \"$MUSTER\" status --watch=100ms --coordinator=127.0.0.1:9"});
   ASSERT_TRUE(container->process().WaitForOutput("trying again"));
   for (pid_t pid : container->ProcessesWith("--watch=100ms")) {
-    if (pid != container->process().pid()) kill(pid, SIGINT);  // which is unshare's
+    if (pid != container->process().pid()) kill(pid, SIGINT);  // skips unshare
   }
   EXPECT_EQ(container->process().Wait(), (Exit{false, 128 + SIGINT}));
   EXPECT_TRUE(container->WaitForNone());

@@ -1,5 +1,5 @@
-// `muster run` among processes of two users. Needs root, and the machine itself: a sandbox that
-// maps only root has no second user.
+// Tests of `muster run` among processes of two users. They need root on the machine itself: a
+// sandbox that maps only root has no second user.
 
 #include <unistd.h>
 
@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 
 constexpr Exit kSuccess = {false, 0};
 
-// A folder that nobody may use, with what a run needs and a setpriv that makes its caller root.
+// A folder that the user nobody may use, with what a run needs and a setpriv that makes its caller
+// root.
 class OtherUserTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -43,7 +44,7 @@ class OtherUserTest : public ::testing::Test {
 };
 
 TEST_F(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
-  // The launcher runs as nobody; what its rank leaves behind has made itself root's.
+  // The launcher runs as the user nobody. The rank's background process has made itself root.
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c",
        "cp \"$MUSTER\" $0/muster && cp \"$MUSTER_MUSTERD\" $0/musterd && "
@@ -57,9 +58,11 @@ TEST_F(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
   EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
 }
 
-// gRPC never returns from a call where it gets none of its threads, as from the question whether
-// the job uses Muster, which a failed rank raises. Another user, since the limit does not bind
-// root. A user whom nobody else is, since the limit counts all processes of a user on the machine.
+// gRPC never returns from a call if it gets none of its threads. The launcher makes such a call
+// after a rank's failure, to ask whether the job uses Muster.
+//
+// The test runs as another user than root, since the limit does not bind root. No other process has
+// this user, since the limit counts all of a user's processes on the machine.
 TEST_F(OtherUserTest, ALauncherThatGetsFewThreadsEndsAllTheSame) {
   const uint32_t user = 100000 + std::random_device()() % 1000000000;
   const auto muster = MusterCommand::Wrapped(

@@ -1,4 +1,4 @@
-// `muster run`: what the ranks are given and what becomes of their output.
+// Tests of what `muster run` gives its ranks, and where their output goes.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -66,7 +66,7 @@ TEST(RunOutputTest, NoLineIsLostOrTorn) {
     ASSERT_TRUE(rank >= 0 && rank < 4) << line;
     const std::string expected = absl::StrCat("[", rank, "] line-", seen[rank] + 1, "-end");
     if (line == expected) ++seen[rank];
-    // What a rank that was held up had begun; the whole line follows.
+    // A part of a line, from a rank that was held up. The whole line follows.
     ASSERT_TRUE(absl::StartsWith(expected, line)) << line << " instead of " << expected;
   }
   EXPECT_THAT(seen, ElementsAre(kLines, kLines, kLines, kLines));
@@ -143,7 +143,7 @@ bool CanOpen(int port) {
   return bound;
 }
 
-// Another process may take the port when the run is over. The next run has another one.
+// Another process may take the port after the run. The next run gets another one.
 TEST(RunOutputTest, MasterPortIsOneThatTheProgramCanOpen) {
   EXPECT_TRUE(WaitUntil([] {
     const std::string output =
@@ -169,7 +169,7 @@ TEST(RunOutputTest, TheProgramsOwnFlagsAreItsOwn) {
 }
 
 TEST(RunOutputTest, AProgressBarIsShownWhileItIsDrawn) {
-  // The second update comes when the first has been seen.
+  // The second update is written after the first has been seen.
   const std::string file = MakeTempDir() + "/seen";
   MusterCommand muster(
       RunShell({}, absl::StrCat("printf '\r10%%'; until [ -e ", file,
@@ -210,7 +210,7 @@ TEST(RunOutputTest, StandardOutputAndErrorOfARankDoNotTearItsLog) {
   EXPECT_THAT(seen, ElementsAre(Pair("err", kLines), Pair("out", kLines)));
 }
 
-// A fifo that the test holds open and reads when it likes.
+// A fifo that the test holds open, and reads when it chooses.
 class Fifo {
  public:
   explicit Fifo(const std::string& path) : path_(path) {
@@ -226,7 +226,7 @@ class Fifo {
     if (reader_ >= 0) close(reader_);
     reader_ = -1;
   }
-  // What is in it, until no writer is left.
+  // Reads until no writer is left, and returns what was read.
   std::string ReadToEnd() const {
     fcntl(reader_, F_SETFL, 0);
     std::string all;
@@ -244,14 +244,14 @@ class Fifo {
 TEST(NonBlockingOutputTest, LosesNothing) {
   constexpr int kLines = 50000;
   Fifo fifo(MakeTempDir() + "/fifo");
-  // A shell cannot set O_NONBLOCK, but hands a descriptor on.
+  // A shell cannot set O_NONBLOCK, but it passes a descriptor on.
   const int writer = open(fifo.path().c_str(), O_WRONLY | O_NONBLOCK);
   ASSERT_TRUE(writer >= 0 && writer < 10) << "dash knows descriptors of one digit";
   const auto muster =
       MusterCommand::Wrapped({"sh", "-c",
                               absl::StrCat("exec \"$MUSTER\" run --no-prefix -- seq ", kLines,
                                            " >&", writer, " 2>&", writer)});
-  // Until nothing more goes in, and the launcher is told to try again.
+  // Waits until the fifo is full, so that the launcher's write gets EAGAIN.
   ASSERT_TRUE(WaitUntil([&] {
     pollfd writable = {writer, POLLOUT, 0};
     return poll(&writable, 1, 0) == 0;
@@ -264,7 +264,7 @@ TEST(NonBlockingOutputTest, LosesNothing) {
   EXPECT_EQ(lines.back(), absl::StrCat(kLines));
 }
 
-// A thread's stack is as large as `ulimit -s` says, and this one has no room in any address space.
+// A thread's stack has the size of `ulimit -s`. This stack fits into no address space.
 TEST(RunOutputTest, WithoutThreadsRanksRunAllTheSame) {
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c",
@@ -289,11 +289,11 @@ TEST(SlowLogTest, HoldsNeitherTheTerminalNorTheRanks) {
   EXPECT_TRUE(muster.process().WaitForOutput("[0] written"));
   EXPECT_TRUE(muster.process().WaitForOutput("[1] written"));
   ASSERT_TRUE(muster.WaitForProcesses("sh", 0));
-  muster.process().Signal(SIGTERM);  // who does not want to wait for the log
+  muster.process().Signal(SIGTERM);  // does not wait for the log
   EXPECT_EQ(muster.process().Wait(), kSuccess);
 }
 
-// `muster run` writing to a fifo that nobody reads.
+// `muster run`, writing to a fifo that is not read.
 class StoppedReaderTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// `muster run` of programs that do not use Muster: restarts of all of them, what is said of them,
-// and an end that waits for nobody.
+// Tests of `muster run` with programs that do not use Muster: restarts of all ranks, status, and an
+// end that waits for no coordinator.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -33,8 +33,8 @@ constexpr Exit kKilled = {false, 128 + SIGKILL};
 
 // ---- Restarts ----
 
-// A shell function that waits until a file of this or another rank's start is there: `reached 1`
-// waits until rank 1 has been started as often as this one.
+// Returns a script with the shell function `reached RANK`. It waits until a file exists for that
+// rank's start with the same number as this rank's start.
 std::string Script(const std::string& directory, const std::string& body) {
   return absl::StrCat("cd ", directory,
                       "; echo start $MUSTER_RESTART_COUNT; n=$MUSTER_RESTART_COUNT; "
@@ -44,7 +44,7 @@ std::string Script(const std::string& directory, const std::string& body) {
                       body);
 }
 
-// Rank 1 fails as soon as rank 0 has ended, as a peer of a collective does.
+// Rank 1 fails as soon as rank 0 has exited, like a peer in a collective.
 constexpr char kPeerFails[] =
     "while kill -0 $(cat 0.$n) 2>/dev/null; do sleep 0.01; done; exit 1; ";
 
@@ -138,7 +138,7 @@ TEST(PlainStatusTest, ProcessesThatDoNotUseMusterAreCounted) {
   constexpr char kSaid[] = "2 processes run; none uses Muster (none has called Join)";
   EXPECT_TRUE(WaitUntil([&] { return CountOf(MusterStatus(*daemon), kSaid) == 1; }))
       << MusterStatus(*daemon);
-  // A process is counted before it executes the program, and may not have come to its sleep yet.
+  // A rank counts as running before it executes the program, so its sleep may not show yet.
   std::string said;
   EXPECT_TRUE(WaitUntil([&] {
     MusterCommand debug(
@@ -154,8 +154,8 @@ TEST(PlainStatusTest, ProcessesThatDoNotUseMusterAreCounted) {
 
 // ---- The end ----
 
-// Accepts connections as a coordinator does, and answers no call. At SIGTERM it waits until all of
-// them are closed, and says so: gRPC closes a connection a moment after its client has gone.
+// Accepts connections like a coordinator, but answers no call. At SIGTERM it waits until all of
+// them are closed, and prints that. gRPC closes a connection a moment after its client has gone.
 constexpr char kCoordinator[] = R"(#!/usr/bin/env python3
 import os, signal, socket, sys, time
 

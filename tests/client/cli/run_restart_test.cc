@@ -1,4 +1,4 @@
-// `muster run`: ranks that fail are started again, or the job goes on without them.
+// Tests that `muster run` restarts failed ranks, or continues the job without them.
 
 #include <signal.h>
 
@@ -81,7 +81,7 @@ TEST(RunRestartTest, TheCoordinatorIsToldHowElasticTheJobIs) {
   EXPECT_THAT(arguments, HasSubstr("--min-world-size=2\n"));
   EXPECT_THAT(arguments, HasSubstr("--max-world-size=5\n"));
   EXPECT_THAT(arguments, HasSubstr("--settle=1s\n"));
-  // Both may change, so that neither is fixed by the environment.
+  // Both values may change between epochs, so the environment fixes neither.
   EXPECT_THAT(SortedLines(WithoutCoordinator(muster.process().Output())),
               UnorderedElementsAre("[0] s= r=", "[1] s= r=", "[2] s= r="));
 }

@@ -1,4 +1,4 @@
-// `muster run`: signals that do not end the run, and Ctrl-Z.
+// Tests of `muster run` and signals that do not end the run, and of Ctrl-Z.
 
 #include <signal.h>
 
@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 constexpr Exit kSuccess = {false, 0};
 
-// As ps(1) shows it: R, S, T (stopped)...
+// Returns the state as ps(1) shows it: R, S, T (stopped)...
 char StateOf(pid_t pid) {
   const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
   const size_t end = stat.rfind(')');
@@ -65,7 +65,7 @@ class CtrlZTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(muster_.WaitForProcesses("sleep 1001", 4));
-    // Those that a rank has started belong to it, and are in its process group.
+    // Processes that a rank has started are in the rank's process group, so they stop with it.
     ranks_ = muster_.ProcessesRunning("sleep 1001");
     muster_.process().Signal(SIGTSTP);
     ASSERT_TRUE(WaitUntil([this] { return AllStopped(ranks_); }));
@@ -96,7 +96,7 @@ TEST_F(CtrlZTest, CanBeRepeated) {
 }
 
 TEST_F(CtrlZTest, AStoppedRunCanBeEnded) {
-  // As a shell's "kill %1" does.
+  // Sends what a shell's "kill %1" sends.
   muster_.process().Signal(SIGTERM);
   muster_.process().Signal(SIGCONT);
   EXPECT_EQ(muster_.process().Wait(), (Exit{false, 128 + SIGTERM}));

@@ -1,4 +1,4 @@
-// `muster run` on a terminal, and the pseudo-terminals that it gives its ranks.
+// Tests of `muster run` on a terminal, and of the pseudo-terminals that it gives its ranks.
 
 #include <signal.h>
 
@@ -25,9 +25,9 @@ using ::testing::SizeIs;
 
 constexpr Exit kSuccess = {false, 0};
 
-// Runs "$MUSTER run arguments..." on a terminal of 100 columns, and prints what appears there, less
-// the '\r' that a terminal puts before each '\n'. Makes it 70 columns wide, and presses Ctrl-C,
-// when the output asks for that.
+// Runs "$MUSTER run arguments..." on a terminal of 100 columns, and prints its output without the
+// '\r' before each '\n'. When the output asks for it, makes the terminal 70 columns wide, or
+// presses Ctrl-C.
 constexpr char kTerminal[] = R"(
 import fcntl, os, pty, struct, sys, termios
 
@@ -118,7 +118,7 @@ TEST(RunTerminalTest, WhatAPythonRankHasPrintedIsThereWhenItIsKilled) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("[0] begun\n"));
 }
 
-// Empty, PYTHONUNBUFFERED means what it means to Python: nothing.
+// Python takes an empty PYTHONUNBUFFERED for an unset one.
 TEST(RunTerminalTest, ThePtyLetsLinesOutOfProgramsThatKeepThemBack) {
   MusterCommand on_pipes(RunPython({}, kPrintAndDie), {{"PYTHONUNBUFFERED", ""}});
   EXPECT_EQ(on_pipes.process().Wait(), (Exit{false, 128 + SIGKILL}));
@@ -155,7 +155,7 @@ TEST(RunTerminalTest, CtrlCReachesARankOnceAndByTheLauncher) {
   EXPECT_THAT(parts, SizeIs(2));
 }
 
-// Their own terminal is the user's: what a rank asks of it is as without a launcher.
+// The controlling terminal stays the user's, so /dev/tty works as without a launcher.
 TEST(RunTerminalTest, ThePtyIsNoRanksControllingTerminal) {
   const auto muster = OnTerminal({}, {"python3", "-c", R"(
 import os

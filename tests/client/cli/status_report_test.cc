@@ -125,7 +125,7 @@ TEST(StatusReportTest, FitsATerminalWhateverTheNamesAre) {
   for (std::string line; std::getline(report, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
-// Of the ids that processes give their nodes themselves.
+// Members whose node ids are the ones that processes make for themselves.
 constexpr char kOnOneHost[] = R"pb(
   job_id: "digits"
   daemon_version: "0.1.0"

@@ -1,4 +1,4 @@
-// The tar of a hang bundle.
+// Tests of the tar archive of a hang's bundle.
 
 #include "client/cli/tar.h"
 
@@ -30,7 +30,7 @@ mode_t ModeOf(const std::string& path) {
   return info.st_mode & 0777;
 }
 
-// A variable of the environment that is as it was when the object has gone.
+// An environment variable, restored by the destructor.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -81,7 +81,7 @@ TEST(TarTest, AFileThatOthersCouldReadIsTheirsNoLonger) {
   EXPECT_EQ(ModeOf(path), 0600u);
 }
 
-// Of a command line, Linux takes a quarter of the stack's limit, and no less than 128 KiB.
+// Linux limits a command line to a quarter of the stack's limit, but to no less than 128 KiB.
 TEST(TarTest, HoldsMoreFilesThanACommandLineCouldName) {
   rlimit limit = {};
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &limit), 0);

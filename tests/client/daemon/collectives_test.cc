@@ -1,4 +1,4 @@
-// Collectives of the SDK through a real daemon.
+// Tests of the SDK's collectives through a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ struct Sample {
   }
 };
 
-// Every primitive on a T, where rank r's value is `make(r)`.
+// Calls every primitive with values of type T, where rank r's value is `make(r)`.
 template <class T, class Make>
 void ExpectCarried(Jobs& jobs, Make make) {
   const int size = jobs.size();
@@ -100,7 +100,7 @@ TEST(CollectivesTest, CarryRawAndLargePayloads) {
 TEST(CollectivesTest, GroupsWorkBesideEachOther) {
   Jobs jobs(4);
   jobs.Run([](int rank, Job& job) {
-    // Two groups of one name, and one in another order than the world's.
+    // Two groups of the same name, and one whose ranks are in another order than in the world.
     const std::vector<int> half = rank < 2 ? std::vector<int>{0, 1} : std::vector<int>{2, 3};
     absl::StatusOr<Group> pair = job.NewGroup("half", half);
     ASSERT_TRUE(pair.ok()) << pair.status();
@@ -167,7 +167,7 @@ TEST(CollectivesTest, CancelledCallMayBeRepeated) {
   auto waiting = std::async(std::launch::async, [&] {
     return jobs[0].Barrier("x", {std::nullopt, &cancellation});
   });
-  // Rank 1 asks until rank 0 is there.
+  // Rank 1 calls again until rank 0 has arrived.
   while (!absl::StrContains(Message(jobs[1].Barrier("x", kShort)), "missing 1 of 3: rank 2")) {
   }
   cancellation.Cancel();
@@ -188,7 +188,7 @@ TEST(CollectivesTest, DisagreementNamesBothSidesAndFinishesTheGroup) {
     EXPECT_THAT(Message(status), HasSubstr("rank 2 called Broadcast(root 0, int32)"));
   }
   EXPECT_EQ(jobs[0].Barrier("epoch"), results[0]);
-  // Another group goes on.
+  // Another group is not affected.
   for (const absl::Status& status : jobs.OnAll([](Job& job) {
          return job.NewGroup("all", {0, 1, 2})->Barrier();
        })) {
@@ -218,7 +218,7 @@ TEST(CollectivesTest, ArgumentsAreCheckedBeforeAnythingIsSent) {
 
 TEST(CollectivesTest, RefusalOfTheDaemonFixesNothing) {
   Jobs jobs(2, {"--max-held-bytes=3100", "--max-payload-bytes=2000"});
-  // Each payload is within the limit, but not both of them.
+  // Each payload is within the limit, but the two together are not.
   EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[0].AllGather(std::string(1500, 'a'), kShort).status()));
   EXPECT_TRUE(absl::IsResourceExhausted(jobs[1].AllGather(std::string(1900, 'b')).status()));
   const auto results = jobs.OnAll([](Job& job) {

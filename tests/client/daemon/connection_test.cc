@@ -1,4 +1,4 @@
-// Connections between SDK and daemon that break and heal.
+// Tests of connections between SDK and daemon that break and heal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST_F(ConnectionTest, CallsMadeWhileCutOffAreSentWhenTheConnectionIsBack) {
   EXPECT_EQ(*lease.get(), 7);
 }
 
-// As on a machine that thousands of processes connect to at once.
+// Simulates a machine that thousands of processes connect to at once.
 TEST_F(ConnectionTest, HandshakeThatIsSlowIsNotGivenUpForEver) {
   Start({"--member-grace=60s"});
   proxy_->Delay(std::chrono::seconds(6));
@@ -109,7 +109,7 @@ TEST_F(ConnectionTest, TimeOutWhileCutOffSaysThatTheCoordinatorWasOutOfReach) {
 }
 
 TEST_F(ConnectionTest, CoordinatorOutOfReachIsGivenUp) {
-  coordinator_timeout_ = absl::Seconds(3);  // for the start of a busy machine, too
+  coordinator_timeout_ = absl::Seconds(3);  // a busy machine starts slowly
   Start({"--member-grace=60s"});
   proxy_->Refuse(true);
   proxy_->Cut();

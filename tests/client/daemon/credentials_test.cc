@@ -1,4 +1,4 @@
-// What the SDK shows a real daemon.
+// Tests of the credentials that the SDK presents to a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class CredentialsTest : public ::testing::Test {
     options_.world_size = 1;
   }
   absl::Status Join() { return Job::Join(options_).status(); }
-  // Where the handshake fails, which may be a matter of time.
+  // Joins with a short time-out, for handshakes that fail. How it fails may depend on timing.
   absl::Status JoinSoon() {
     options_.timeout = absl::Seconds(2);
     return Join();
@@ -94,7 +94,8 @@ TEST_F(TokenTest, TheDaemonNeverSaysTheToken) {
 
 // ---- Rotation ----
 
-// Each member has a file of its own, as on different nodes, which changes when it does.
+// A job in which each member reads its own token file, as on different nodes, and the files change
+// one after another.
 class RotationTest : public CredentialsTest {
  protected:
   static constexpr int kMembers = 4;
@@ -102,9 +103,9 @@ class RotationTest : public CredentialsTest {
 
   std::string FileOf(int member) const { return Path(absl::StrCat("token-", member)); }
 
-  // Replaces the token everywhere; who comes first is another one each time. With an overlap all
-  // members get through some rounds after each file, and in any case after all; and then the daemon
-  // has seen the change.
+  // Replaces the token in all files, beginning with another member each time. With an overlap, all
+  // members complete some rounds after each file has changed. They do so in any case after the last
+  // one, and then the daemon has read the change.
   void Rotate(int rotation, bool overlap, TestDaemon& daemon) {
     const std::string token = NewToken();
     for (int i = 0; i <= kMembers; ++i) {
@@ -134,7 +135,7 @@ class RotationTest : public CredentialsTest {
     return seen;
   }
 
-  // True if the call did not fail.
+  // Returns true if the call did not fail.
   bool Count(const absl::Status& status) {
     ++calls_;
     EXPECT_EQ(status, absl::OkStatus());
@@ -142,7 +143,7 @@ class RotationTest : public CredentialsTest {
     return status.ok();
   }
 
-  // Until all rotations are over, as rank 0 says in each round.
+  // Works in rounds until all rotations are over, which rank 0 announces in each round.
   void Work(int rank, Job& job) {
     for (bool over = false; !over; rounds_ += rank == 0) {
       const bool done = rotated_ || failed_;
@@ -178,7 +179,7 @@ class RotationTest : public CredentialsTest {
 
 TEST_F(RotationTest, NoCallFails) { Run("60s"); }
 
-// Those that come last are refused, and wait until their file has changed.
+// Members whose files change last are rejected, and wait until their file has changed.
 TEST_F(RotationTest, NoCallFailsWithoutAnOverlap) { Run("0s"); }
 
 TEST_F(RotationTest, AMemberComesBackToADaemonThatWasRestartedWithAnotherToken) {

@@ -1,3 +1,3 @@
 #!/bin/bash
-# Runs a test in which no ranks arrive at collectives together: to a program it must make no difference.
+# Runs a test without node fan-in. A program must not notice the difference.
 MUSTER_NODE_FANIN=0 exec "$1"

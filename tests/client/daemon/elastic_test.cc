@@ -1,4 +1,4 @@
-// Elastic jobs: survivors and newcomers in the next epoch, and agreed stops.
+// Tests of elastic jobs: survivors and newcomers in the next epoch, and agreed stops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +15,12 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The job is to form with all who join or rejoin at the same time, which a busy machine may delay.
+// The settle time is long, so that all members that join or rejoin together form one epoch on a
+// busy machine too.
 const std::vector<std::string> kElastic = {"--min-world-size=2", "--settle=3s",
                                            "--member-grace=100ms"};
 
-// Rejoins as every member must, and returns the rank in the new epoch.
+// Rejoins, as every member must, and returns the rank in the new epoch.
 absl::StatusOr<int> Rejoin(Job& job) {
   const absl::Status rejoined = job.Rejoin();
   if (!rejoined.ok()) return rejoined;
@@ -43,7 +44,7 @@ TEST(ElasticTest, SurvivorsGoOnInTheirOrder) {
   EXPECT_EQ(jobs[2].epoch(), jobs[0].epoch());
   EXPECT_TRUE(jobs[0].resumed());
   EXPECT_EQ(jobs[3].self().previous_rank, 3);
-  // The new world works, the old one tells why it does not.
+  // The new world works. Calls on the old one say why it does not.
   auto other = std::async(std::launch::async, [&] { return jobs[2].AllGather(2).status(); });
   auto another = std::async(std::launch::async, [&] { return jobs[3].AllGather(3).status(); });
   EXPECT_THAT(*jobs[0].AllGather(0), ElementsAre(0, 2, 3));

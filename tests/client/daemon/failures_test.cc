@@ -1,4 +1,4 @@
-// Losses of members, leaving and the end of a Job, through a real daemon.
+// Tests of losses, of leaving and of the end of a Job, through a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -106,7 +106,7 @@ TEST(FailuresTest, CollectiveThatNeedsALeaverFails) {
 
 TEST(FailuresTest, DaemonThatStopsIsGivenUpAfterTheCoordinatorTimeout) {
   Jobs jobs(2, {}, [](int, JobOptions* options) {
-    options->coordinator_timeout = absl::Seconds(3);  // for the start of a busy machine, too
+    options->coordinator_timeout = absl::Seconds(3);  // a busy machine starts slowly
   });
   auto waiting = std::async(std::launch::async, [&] { return jobs[0].Barrier("x"); });
   ASSERT_TRUE(jobs.AwaitParked(1, "Barrier"));
@@ -119,7 +119,7 @@ TEST(FailuresTest, DaemonThatStopsIsGivenUpAfterTheCoordinatorTimeout) {
                     HasSubstr("last error: ")));
 }
 
-// Whether Join() does anything but to say that this process is a fork.
+// Returns false if Join() does nothing but report that this process is a fork.
 bool JoinsInAFork(const std::string& coordinator) {
   const absl::Status status = Job::Join(OptionsFor(coordinator)).status();
   const std::string both = absl::StrCat("process ", getpid(), " is a fork of process ", getppid());
@@ -131,7 +131,7 @@ TEST(FailuresTest, CallsInAForkAreRefusedAndHarmNothing) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    alarm(30);  // ends what would hang
+    alarm(30);  // ends a process that hangs
     const absl::Status status = jobs[0].Barrier();
     const bool joined = JoinsInAFork(jobs.daemon().address());
     jobs.Destroy(0);
@@ -177,7 +177,7 @@ TEST(LifetimeTest, WhatWasMadeOfAJobThatIsDestroyedSaysSo) {
   EXPECT_EQ(group.Barrier(), ended);
   EXPECT_EQ(lease->Complete("done").code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(group.member(1).rank, 1);
-  // To the others this process is gone, whatever it still holds.
+  // The other ranks count this process as gone, whatever it still holds.
   ExpectNames(jobs[1].AwaitFailure(absl::InfiniteDuration()), "rank 0");
 }
 

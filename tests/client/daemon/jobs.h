@@ -13,17 +13,20 @@
 
 namespace muster::testing {
 
-// Options that reach `coordinator`, with time-outs for tests.
+// Returns options to reach `coordinator`, with time-outs for tests.
 JobOptions OptionsFor(const std::string& coordinator);
 
 // A daemon and the members of its job, which are threads of this process.
+//
+//   Jobs jobs(2);
+//   jobs.Run([](int rank, Job& job) { EXPECT_TRUE(job.Barrier("x").ok()); });
 class Jobs {
  public:
-  // Joins `size` members. `flags` are musterd's; `adjust` may change a member's options, where the
-  // index is the rank that it gets.
+  // Starts a daemon with `flags`, and joins `size` members. `adjust` may change a member's options;
+  // its first argument is the rank that the member gets.
   explicit Jobs(int size, const std::vector<std::string>& flags = {},
                 const std::function<void(int index, JobOptions*)>& adjust = nullptr);
-  // The same through an address of the caller, to a daemon of the caller.
+  // Joins the members at a daemon that the caller runs, by an address of the caller's choice.
   Jobs(const std::string& coordinator, int size,
        const std::function<void(int index, JobOptions*)>& adjust = nullptr);
 
@@ -31,18 +34,19 @@ class Jobs {
   int size() const { return static_cast<int>(jobs_.size()); }
   TestDaemon& daemon() { return *daemon_; }
 
-  // Waits until the daemon sees so many members wait in a call that has `operation` in its words.
-  // False, and a test failure, if it never does.
+  // Waits until the daemon sees `members` members wait in calls whose description contains
+  // `operation`. If that never happens, fails the test and returns false.
   bool AwaitParked(int members, const std::string& operation);
 
-  // Kills the daemon (SIGKILL) and starts another one with the same flags on the same port.
+  // Kills the daemon (SIGKILL), and starts another with the same flags on the same port.
   void KillDaemon();
   void StartDaemonAgain();
 
-  // Ends a member without leaving, as if its process had died.
+  // Ends a member without Leave(), as if its process had died.
   void Destroy(int rank) { jobs_[rank].reset(); }
 
-  // What `call` returns on each rank, when all have called it.
+  // Calls `call` on all ranks at the same time. Blocks until all have returned, and returns the
+  // results by rank.
   template <class F>
   auto OnAll(F call) {
     using Result = decltype(call(std::declval<Job&>()));
@@ -53,7 +57,7 @@ class Jobs {
     return values;
   }
 
-  // Calls `body` for each rank on a thread of its own, and waits for all.
+  // Calls `body` for each rank on its own thread, and waits for all of them.
   void Run(const std::function<void(int rank, Job& job)>& body);
 
  private:

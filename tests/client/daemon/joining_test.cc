@@ -1,4 +1,4 @@
-// Joining, and what can be wrong with it, through a real daemon.
+// Tests of joining, and of the ways in which it can fail, through a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// A TCP port of 127.0.0.1 that is bound, and listens only if told to; it never answers.
+// A bound TCP port of 127.0.0.1, which listens only if told to. It never answers.
 class SilentPort {
  public:
   explicit SilentPort(bool listens) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -49,8 +49,8 @@ class SilentPort {
 
 absl::Status JoinError(const JobOptions& options) { return Job::Join(options).status(); }
 
-// Joins with a short time-out, and with longer ones until the error has these words: on a busy
-// machine a time-out may end before the process has come that far.
+// Joins with a short time-out, and retries with longer ones until the error contains `words`. On a
+// busy machine, a short time-out may end before the process reaches the expected step.
 absl::Status JoinErrorWith(JobOptions options, absl::string_view words) {
   options.timeout = absl::Milliseconds(300);
   absl::Status status = JoinError(options);
@@ -235,7 +235,7 @@ TEST(JoiningTest, RankOfALiveMemberIsNotGivenTwice) {
   options.rank = 0;
   auto first = StartJoin(options);
   auto second = StartJoin(options);
-  // One of the two holds the rank; the other is told so.
+  // One of the two holds the rank, and the other one's error says so.
   while (first.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready &&
          second.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
   }
@@ -256,7 +256,7 @@ TEST(JoiningTest, AProcessThatJoinsTwiceIsToldToUseTheJobThatItHas) {
     return absl::StrCat("this process has already joined job '", jobs[0].id(), "', as rank ", rank,
                         "; use the Job that it has");
   };
-  // Which of the two jobs of this process was there first is left to chance.
+  // Either of the two jobs of this process may have been first.
   const std::vector<std::pair<std::optional<int>, ::testing::Matcher<std::string>>> cases = {
       {0, refusal(0)}, {1, refusal(1)}, {std::nullopt, AnyOf(refusal(0), refusal(1))}};
   for (const auto& [rank, expected] : cases) {
@@ -270,14 +270,14 @@ TEST(JoiningTest, AProcessThatJoinsTwiceIsToldToUseTheJobThatItHas) {
 
 TEST(JoiningTest, AProcessMayBeInSeveralJobs) {
   Jobs jobs(1);
-  Jobs others(1);  // of the same name, at another coordinator
+  Jobs others(1);  // the same name, at another coordinator
   EXPECT_TRUE(jobs[0].Barrier().ok());
   EXPECT_TRUE(others[0].Barrier().ok());
 }
 
 TEST(JoiningTest, FullJobIsRefused) {
   Jobs jobs(1);
-  // By another name of the coordinator, this process looks like another one.
+  // The coordinator has another name here, so this process looks like another job's.
   const absl::Status status =
       JoinError(OptionsFor(absl::StrCat("localhost:", jobs.daemon().port())));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -294,7 +294,7 @@ TEST(JoiningTest, FinishedJobIsRefused) {
   EXPECT_EQ(ExitCode(status), 1) << "a success must not be made a failure for it";
 }
 
-// Systemd, or a container engine, is faster than the grace of the process that it replaces.
+// Systemd or a container engine may restart a process before the grace of the old one is over.
 TEST(JoiningTest, WhoIsStartedAgainAtOnceHearsThatTheJobHasFailed) {
   Jobs jobs(2, {"--member-grace=300ms"});
   jobs.Destroy(1);
@@ -333,7 +333,8 @@ TEST(MembersTest, SayWhereTheyAreAndWhichProcessTheyAreAlsoAfterARestart) {
   jobs.KillDaemon();
   jobs.StartDaemonAgain();
   jobs.Run([](int rank, Job& job) { EXPECT_EQ(job.Barrier(), absl::OkStatus()); });
-  // Once all have the barrier's answer: what a rejoin breaks may be known before it.
+  // Runs after all ranks have the barrier's answer: otherwise a rejoin could end the barrier with
+  // an error.
   jobs.Run([&](int rank, Job& job) {
     EXPECT_TRUE(job.Rejoin().ok());
     EXPECT_EQ(job.members()[0].topology, "zone/rack-1");

@@ -1,4 +1,4 @@
-// Leases of the SDK through a real daemon.
+// Tests of the SDK's leases through a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Ranks 0 and 1 on node "a", 2 and 3 on node "b".
+// Puts ranks 0 and 1 on node "a", and ranks 2 and 3 on node "b".
 void TwoNodes(int rank, JobOptions* options) { options->node_id = rank < 2 ? "a" : "b"; }
 
 TEST(LeasesTest, WorkRunsOnceOnEachNode) {
@@ -43,7 +43,7 @@ TEST(LeasesTest, WorkRunsOnceInTheJob) {
            [&](Job& job) { return job.RunOncePerJob("download", [&] { return ++runs; }); })) {
     EXPECT_EQ(*value, 1);
   }
-  // Whoever asks later gets the result too.
+  // A rank that asks later gets the result too.
   EXPECT_EQ(*jobs[3].RunOncePerJob("download", [&] { return ++runs; }), 1);
 }
 

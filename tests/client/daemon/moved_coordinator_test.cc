@@ -1,4 +1,4 @@
-// A coordinator that is started again elsewhere, under the same name.
+// Tests of a coordinator that is restarted at another address, under the same name.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kName = "coordinator.test";
 
-// What stands in the name service for kName.
+// The address that the name service has for kName.
 class NameEntry {
  public:
   void MoveTo(const char* address) {
@@ -27,14 +27,14 @@ class NameEntry {
   }
   void Remove() { MoveTo(nullptr); }
 
-  // nullptr while there is none.
+  // Returns nullptr if there is no address, and counts the miss.
   const char* LookUp() {
     absl::MutexLock lock(&mutex_);
     if (address_ == nullptr) ++misses_;
     return address_;
   }
 
-  // Whether so many have looked for it in vain, in time.
+  // Waits until `misses` look-ups have found no address. Returns false after a time-out.
   bool AwaitMisses(int misses) {
     const auto enough = [&] { return misses_ >= misses; };
     absl::MutexLock lock(&mutex_);
@@ -54,7 +54,7 @@ NameEntry& Entry() {
 
 }  // namespace
 
-// In the place of the C library's, for gRPC too.
+// Replaces the C library's function, for gRPC too.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
                            addrinfo** result) {
   using Function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);

@@ -1,4 +1,4 @@
-// Job::AllReduce and Job::Split through a real daemon.
+// Tests of Job::AllReduce and Job::Split through a real daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(AllReduceTest, VectorsElementByElement) {
   });
 }
 
-// Floating-point sums depend on their order, which is that of the ranks on every one of them.
+// Floating-point sums depend on their order. Every rank must add in the order of the ranks.
 TEST(AllReduceTest, FoldsInTheOrderOfTheRanks) {
   Jobs jobs(4);
   const std::vector<double> terms = {1e16, 1, -1e16, 1};

@@ -1,4 +1,4 @@
-// Calls that have timed out and are made again: none of them stands in the way of the next.
+// Tests of calls that time out and are made again: no earlier attempt disturbs the next one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using toolkits::ReduceAndBroadcast;
 
 constexpr CallOptions kShort = {absl::Milliseconds(100)};
 
-// Connects all ranks and reduces over them.
+// Connects a communicator of all ranks, and reduces over them.
 absl::Status ConnectAndReduce(Job& job) {
   const auto communicator = Communicator::Create(job);
   if (!communicator.ok()) return communicator.status();
@@ -74,8 +74,8 @@ TEST(RepeatedCallTest, ATensorMustHaveTheSameShape) {
   EXPECT_THAT(three, Each(2));
 }
 
-// What the ranks pass is told in a second meeting, and the communicator is connected in a third:
-// neither is where a later call begins.
+// The ranks compare their arguments in a second collective, and connect the communicator in a
+// third. After a failure in either of them, the next call must still begin with the first.
 TEST(RepeatedCallTest, HelpersGoOnAfterEveryKindOfEnd) {
   Jobs jobs(2);
   jobs.Run([](int rank, Job& job) {

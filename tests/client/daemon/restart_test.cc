@@ -1,5 +1,5 @@
-// musterd is killed (SIGKILL) and started again while members are in the middle of something: they
-// get what they would have got.
+// Tests that kill musterd (SIGKILL) and restart it in the middle of the members' calls. The calls
+// must return what they would have returned without the restart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -130,7 +130,8 @@ TEST(RestartTest, LossIsNotForgotten) {
   EXPECT_THAT(Message(jobs[1].AwaitFailure(absl::InfiniteDuration())), HasSubstr("rank 2"));
 }
 
-// One step of a program that uses everything; what it returns depends on every rank's part in it.
+// Runs one step of a program that uses everything. The result depends on every rank's part in the
+// step.
 absl::StatusOr<int> WorkStep(Job& job, int step) {
   const absl::StatusOr<std::vector<int>> all = job.AllGather(100 * step + job.rank());
   if (!all.ok()) return all.status();
@@ -152,7 +153,7 @@ TEST(RestartTest, KillsAtAnyPointChangeNoResult) {
   std::atomic<int> steps{0};
   auto killer = Start([&] {
     for (int kill = 0; kill < kKills; ++kill) {
-      // Another step has begun since the last time.
+      // Waits until another step has begun.
       for (const int seen = steps; steps == seen;) std::this_thread::yield();
       jobs.KillDaemon();
       jobs.StartDaemonAgain();
@@ -166,7 +167,7 @@ TEST(RestartTest, KillsAtAnyPointChangeNoResult) {
       ASSERT_TRUE(value.ok()) << "rank " << rank << " step " << step << ": " << value.status();
       EXPECT_EQ(*value, 100 * step + step % kRanks + 1);
       if (rank == 0) ++steps;
-      // All end at the same step.
+      // All ranks end at the same step.
       const absl::StatusOr<bool> ends = job.Broadcast(enough.load());
       ASSERT_TRUE(ends.ok()) << ends.status();
       last = *ends;

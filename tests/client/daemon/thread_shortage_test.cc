@@ -1,5 +1,5 @@
-// A process that gets no further threads, at each place where the SDK needs one: the call says so,
-// leaves nothing behind, and succeeds once there are threads again.
+// Tests of a process that gets no more threads, at each place where the SDK needs one. The call
+// must report it, leave nothing behind, and succeed once threads are available again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -29,8 +29,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kRanks = 2;
-// Those that Live() starts: one resolves a name, two talk to the coordinator, two serve the
-// communicator, and one runs what is started.
+// The threads that Live() starts: one resolves a name, two talk to the coordinator, two serve the
+// communicator, and one runs the started operation.
 constexpr int kThreadsPerRank = 6;
 
 int Threads() {
@@ -38,7 +38,7 @@ int Threads() {
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));
 }
 
-// Those that stay open, but for epoll's: Gloo does not close its own where it gets no thread.
+// Returns the number of open descriptors without epoll's: Gloo leaks its own if it gets no thread.
 int Descriptors() {
   int count = 0;
   for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -55,7 +55,7 @@ absl::Status StatusOf(const absl::StatusOr<T>& value) {
   return value.status();
 }
 
-// Makes the call; if it gets no thread, lifts the limit and makes it again.
+// Makes the call. If it gets no thread, lifts the limit and makes the call again.
 template <class Call>
 auto Insist(ThreadLimit* limit, Call call) {
   auto result = call();
@@ -68,7 +68,7 @@ auto Insist(ThreadLimit* limit, Call call) {
   return result;
 }
 
-// What a program does with everything that has threads.
+// Uses everything in the SDK that has threads, as a program does.
 void Live(int rank, const std::string& coordinator, ThreadLimit* limit) {
   JobOptions options = OptionsFor(coordinator);
   options.world_size = kRanks;
@@ -85,8 +85,8 @@ void Live(int rank, const std::string& coordinator, ThreadLimit* limit) {
   EXPECT_TRUE((*job)->Leave().ok());
 }
 
-// All ranks, in a process that may start so many more threads than there are. Whether it needed
-// more.
+// Runs all ranks in a process that may start `threads` more threads than it has. Returns whether it
+// needed more.
 bool AllLive(int threads) {
   const auto daemon = TestDaemon::Start();
   const std::string coordinator = absl::StrCat("localhost:", daemon->port());  // to be resolved
@@ -109,13 +109,13 @@ bool AllLive(int threads) {
 
 TEST(ThreadShortageTest, IsSaidWhereverItComesAndPasses) {
   constexpr int kPlenty = 1000;
-  ASSERT_FALSE(AllLive(kPlenty));  // what libraries keep for good is there now
+  ASSERT_FALSE(AllLive(kPlenty));  // now libraries have the threads that they keep
   const int descriptors = Descriptors();
   const int threads = Threads();
   int enough = 0;
   while (AllLive(enough)) ASSERT_LT(++enough, kPlenty);
   EXPECT_GE(enough, kRanks * kThreadsPerRank);
-  // gRPC ends what it has on a thread of its own.
+  // gRPC closes its connections on its own thread.
   EXPECT_TRUE(WaitUntil([&] { return Descriptors() <= descriptors && Threads() <= threads; }));
 }
 
@@ -128,7 +128,7 @@ TEST(ThreadShortageTest, AListenerMayDestroyTheJobAllTheSame) {
   });
   const ThreadLimit none(0);
   jobs.Destroy(1);
-  // That thread is the job's own, and its last one.
+  // That thread is the job's last one.
   EXPECT_TRUE(WaitUntil([&] {
     return listener != 0 &&
            !std::filesystem::exists(absl::StrCat("/proc/self/task/", listener.load()));

@@ -1,4 +1,4 @@
-// Real processes that other launchers' variables put in their places.
+// Tests with real processes that get their ranks from the variables of other launchers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using Environment = std::map<std::string, std::string>;
 
 struct Launcher {
   const char* name;
-  // What it sets for one process of `size`, of which two at a time share a node.
+  // Returns what the launcher sets for one process of `size`, with two processes on each node.
   std::function<Environment(int rank, int size)> variables;
 };
 
@@ -81,12 +81,13 @@ TEST(LaunchersTest, EveryProcessGetsTheRankThatItsLauncherSays) {
       SCOPED_TRACE(absl::StrCat(launcher.name, ", ", size, " processes"));
       const auto daemon = TestDaemon::Start();
       std::vector<std::unique_ptr<Process>> ranks;
-      // The last first, so that the order of arrival says something else.
+      // Starts the last rank first, so that the order of arrival gives other ranks than the
+      // variables.
       for (int rank = size - 1; rank >= 0; --rank) {
         Environment environment = launcher.variables(rank, size);
         environment["MUSTER_COORDINATOR"] = daemon->address();
         environment["MUSTER_JOB"] =
-            "default";  // musterd, which is not under Slurm, has no other name
+            "default";  // musterd does not run under Slurm and knows no other name
         ranks.push_back(Process::Start(Program(), environment));
       }
       for (int rank = size - 1; rank >= 0; --rank) {

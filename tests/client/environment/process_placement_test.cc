@@ -1,4 +1,4 @@
-// Where each launcher's variables put a process.
+// Tests of the place that each launcher's variables give a process.
 
 #include "client/src/environment/process_placement.h"
 
@@ -15,7 +15,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// "rank/world size/local rank/node rank", "-" where it is not told, and "@node id" where that is.
+// Returns "rank/world size/local rank/node rank", with "-" for what is not set, and "@node id" if
+// that is set.
 std::string Place(const Variables& variables) {
   const absl::StatusOr<Placement> placement = ReadPlacement(variables);
   if (!placement.ok()) return placement.status().ToString();
@@ -92,7 +93,7 @@ TEST(PlacementTest, AgreeingLaunchersAreFine) {
   EXPECT_EQ(Place(all), "5/8/1/1@n1");
 }
 
-// srun starts one torchrun, or one mpirun's daemon, on each node.
+// srun starts one torchrun, or one daemon of mpirun, on each node.
 TEST(PlacementTest, ALauncherOfLaunchersIsPassedOver) {
   const Variables one_per_node = {{"SLURM_JOB_ID", "77"},        {"SLURM_STEP_ID", "0"},
                                   {"SLURM_PROCID", "1"},         {"SLURM_NTASKS", "2"},
@@ -125,8 +126,8 @@ TEST(PlacementTest, KubeflowsAndLeaderWorkerSetsPodsAreRanksOrNodes) {
   EXPECT_THAT(Place(With(group, {{"LWS_WORKER_INDEX", "one"}})), HasSubstr("LWS_WORKER_INDEX"));
 }
 
-// In an elastic job `muster run` sets torchrun's variables for the programs that read them, and
-// leaves its own rank and world size to the coordinator.
+// In an elastic job, `muster run` sets torchrun's variables for programs that read them. Its own
+// variables leave rank and world size to the coordinator.
 TEST(PlacementTest, AMusterLauncherSaysAllThatIsToBeSaid) {
   const Variables elastic = {{"MUSTER_PROCESS_SECRET", std::string(32, 'a')},
                              {"MUSTER_LOCAL_RANK", "1"},

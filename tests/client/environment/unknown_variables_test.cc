@@ -1,4 +1,4 @@
-// Misspelt variables around real processes: whoever reads the environment first says so, once.
+// Tests of misspelt variables with real processes: the first reader of the environment warns, once.
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-// Exchanges between real processes.
+// Tests of exchanges between real processes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,10 +20,10 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// The command of a rank that does one step and leaves.
+// Returns the command of a rank that does one step and leaves.
 Words Exchanging(const std::string& step) { return RankCommand({"quiet", step, "leave"}); }
 
-// What the last of `size` ranks prints of the configurations.
+// Returns what the last of `size` ranks prints of the configurations.
 std::string AllConfigurations(int size) {
   std::string text;
   for (int rank = size - 1; rank >= 0; --rank) {
@@ -135,7 +135,8 @@ TEST(ParallelExchangeTest, AKilledRankLeavesNothingBehind) {
       EXPECT_THAT(ranks.output(2), HasSubstr("after the loss: 7"));
     }
   }
-  // 16 MiB for each rank would be missing; what others on this machine use comes and goes.
+  // A leak would take 16 MiB for each rank. Other users of this machine's memory cause smaller
+  // changes.
   EXPECT_TRUE(WaitUntil([&] { return FreeSharedMemory() + (8 << 20) >= before; }));
 }
 

@@ -21,7 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What the segment of a ticket holds, or the error.
+// Returns the content of the ticket's segment, or the error.
 std::string Content(const SegmentTicket& ticket) {
   const auto bytes = OpenSegment(ticket);
   return bytes.ok() ? std::string((*bytes)->bytes()) : bytes.status().ToString();
@@ -102,7 +102,7 @@ TEST(SharedSegmentTest, ItHasNoName) {
   const Sharer sharer(std::string(1 << 20, 'x'));
   for (const std::string& name : names()) {
     if (before.count(name) > 0) continue;
-    std::error_code gone;  // what another test has made is, meanwhile
+    std::error_code gone;  // for other tests' segments, which may go away
     EXPECT_NE(std::filesystem::file_size(name, gone), size_t{1} << 20) << name;
   }
 }
@@ -111,7 +111,7 @@ TEST(SharedSegmentTest, TooLittleSpaceIsAnErrorThatSaysWhatToDo) {
   struct statvfs info;
   ASSERT_EQ(statvfs("/dev/shm", &info), 0);
   const size_t size = info.f_blocks * info.f_frsize + (1 << 20);
-  // Never touched, so it takes no memory.
+  // The memory is never touched, so it takes no pages.
   void* const large =
       mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(large, MAP_FAILED);

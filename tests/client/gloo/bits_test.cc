@@ -1,4 +1,5 @@
-// Sums of floats depend on the order of their terms, which must depend on the layout alone.
+// Tests the order of sums. Sums of floats depend on the order of their terms, and that order may
+// depend only on the layout of the ranks on the nodes.
 
 #include <algorithm>
 #include <cstring>
@@ -36,7 +37,8 @@ void Add(const std::vector<float>& terms, std::vector<float>* sum) {
   for (size_t i = 0; i < terms.size(); ++i) (*sum)[i] += terms[i];
 }
 
-// The ranks of a node in their order, and then the nodes, by their first ranks.
+// Returns the expected sum. It adds the ranks of each node in their order, and then the nodes in
+// the order of their first ranks.
 std::vector<float> SumInOrder(const Layout& layout, size_t count) {
   std::vector<int> nodes;
   std::vector<std::vector<float>> sums;
@@ -56,7 +58,7 @@ std::vector<float> SumInOrder(const Layout& layout, size_t count) {
 
 class BitsTest : public CommunicatorsTest {
  protected:
-  // What all ranks have after an all-reduce.
+  // Returns the result of an all-reduce on each rank.
   std::vector<std::vector<float>> AllReduced(size_t count) {
     std::vector<std::vector<float>> results;
     std::mutex mutex;
@@ -78,7 +80,7 @@ class BitsTest : public CommunicatorsTest {
     }
   }
 
-  // But for roundings.
+  // Ignores differences by rounding.
   static void ExpectAllAreNear(const std::vector<std::vector<float>>& results,
                                const std::vector<float>& expected) {
     ASSERT_EQ(results.size(), GetParam().size());
@@ -90,7 +92,7 @@ class BitsTest : public CommunicatorsTest {
     }
   }
 
-  // Where no two ranks share memory, Gloo adds in an order of its own.
+  // Returns false if no two ranks share memory: then Gloo adds in its own order.
   static bool HasOrder() { return SharesMemory() && GetParam() != Layout{0, 1, 2}; }
 };
 

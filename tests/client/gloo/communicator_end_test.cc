@@ -1,5 +1,5 @@
-// Whom a rank blames for the end of its communicator, and what it tells its peers of that. The
-// peers are this test's.
+// Tests which rank is blamed for the end of a communicator, and what the peers are told. The test
+// plays the peers.
 
 #include "client/gloo/communicator_end.h"
 
@@ -29,7 +29,7 @@ using ::testing::StrEq;
 
 constexpr char kBroke[] = "connection reset by peer";
 
-// A channel to some of the peers. What is told is written down in `events`, with what else happens.
+// A channel to some of the peers. Logs what it is told to send, with other events, in `events`.
 class Channel final : public EndChannel {
  public:
   Channel(std::vector<int> reached, std::vector<std::string>* events)
@@ -60,14 +60,14 @@ class Channel final : public EndChannel {
   std::map<int, EndedPeer> ended_;
 };
 
-// Rank 0 of four, each on a node of its own. Their job knows of no loss.
+// Rank 0 of four, each on its own node. Their job knows of no loss.
 class CommunicatorEndTest : public ::testing::Test {
  protected:
   CommunicatorEndTest() { end_.Add(&channel_); }
 
   static CallFailure BrokenConnection() { return CallFailure{kBroke, {}, -1}; }
 
-  // What a barrier ends with.
+  // Returns the error of a barrier that fails in this way.
   absl::Status Fail(const CallFailure& failure) {
     return end_.Fail(barrier_, Deadline(absl::Seconds(60), nullptr), failure);
   }

@@ -14,13 +14,13 @@
 #include "muster/communicator.h"
 #include "tests/util/fake_job.h"
 
-// What tests of Gloo's operations compute with.
+// Layouts, values and ranks for the tests of Gloo's operations.
 namespace muster::testing {
 
 // The node of each rank.
 using Layout = std::vector<int>;
 
-// Whether ranks of a node meet in memory in this run of the test.
+// Returns whether ranks of a node use shared memory in this run of the test.
 inline bool SharesMemory() {
   const char* const variable = std::getenv("MUSTER_GLOO_SHARED_MEMORY");
   return variable == nullptr || std::string(variable) != "0";
@@ -33,7 +33,8 @@ inline std::string NameOfLayoutParam(const ::testing::TestParamInfo<Layout>& inf
   return NameOfLayout(info.param);
 }
 
-// Ranks of one node; of one each; nodes of as many ranks, or not; one after the other, or not.
+// Returns layouts to test: one node, one rank on each node, and nodes of equal and unequal sizes,
+// with consecutive and with interleaved ranks.
 inline const std::vector<Layout>& Layouts() {
   static const auto* const layouts = new std::vector<Layout>{
       {0},
@@ -52,8 +53,8 @@ inline const std::vector<Layout>& Layouts() {
   return *layouts;
 }
 
-// Small values, so that sums and products of floats are exact in any order; those of narrow
-// unsigned integers wrap.
+// Returns small values, so that sums and products of floats are exact in any order. Sums of narrow
+// unsigned integers wrap around.
 template <class T>
 T ValueOf(int rank, size_t i) {
   if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 2)
@@ -78,7 +79,7 @@ class CommunicatorsTest : public ::testing::TestWithParam<Layout> {
  protected:
   static int ranks() { return static_cast<int>(GetParam().size()); }
 
-  // Runs `body` on every rank with a communicator of all.
+  // Runs `body` on every rank with a communicator of all ranks.
   void WithCommunicators(const std::function<void(Communicator&)>& body) {
     FakeJob job(FakeJob::OnNodes(GetParam()));
     job.Run([&](int rank, const Group& world) {

@@ -1,5 +1,5 @@
-// Creating communicators: the choice of backend and address, ranks that disagree or fail, and what
-// is left afterwards.
+// Tests of creating communicators: the choice of backend and address, ranks that disagree or fail,
+// and what is left afterwards.
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
-// What Create() ends with on each rank.
+// Creates a communicator on all ranks, and returns the status of each.
 std::vector<absl::Status> CreateAll(FakeJob& job,
                                     const std::function<CommunicatorOptions(int rank)>& options) {
   std::vector<absl::Status> results(job.size());
@@ -163,10 +163,10 @@ TEST(CreateTest, BackendsThatDifferAreNamedWithTheirRanks) {
   }
 }
 
-// ---- Ranks that do not come to connect ----
+// ---- Ranks that never connect ----
 
-// Takes part in the exchange as `world`'s rank, and never connects: it names endpoints with the
-// highest port, and of two ends that with the higher one connects.
+// Takes part in the exchange as `world`'s rank, but never connects. It announces endpoints with the
+// highest port, and of two endpoints the one with the higher port connects to the other.
 void ExchangeOnly(const Group& world) {
   const auto addresses = internal::LocalNetworkAddresses();
   ASSERT_TRUE(addresses.ok());
@@ -225,7 +225,7 @@ TEST(CreateTest, ACancellationEndsConnecting) {
   });
 }
 
-// ---- What ranks tell each other ----
+// ---- The data that ranks exchange ----
 
 TEST(PeerInfoTest, LoopbackIsRightOnOneHostOnly) {
   FakeJob job(2);
@@ -240,7 +240,7 @@ TEST(PeerInfoTest, LoopbackIsRightOnOneHostOnly) {
                     HasSubstr("MUSTER_INTERFACE")));
 }
 
-// ---- What is left ----
+// ---- Leaks ----
 
 int CountEntries(const char* directory) {
   DIR* const open = opendir(directory);
@@ -257,13 +257,13 @@ TEST(CreateTest, LeavesNoThreadsOrSocketsBehind) {
       ASSERT_TRUE(status.ok()) << status;
     }
   };
-  once();  // what libraries keep for good is there now
+  once();  // libraries now hold what they never free
   const int descriptors = CountEntries("/proc/self/fd");
   const int threads = CountEntries("/proc/self/task");
   for (int round = 0; round < 50; ++round) once();
   EXPECT_LE(CountEntries("/proc/self/fd"), descriptors);
-  // The kernel may list a thread for a moment after it was joined, so both counts may have one of
-  // those; fifty rounds of what stays are more.
+  // The kernel may list a thread for a moment after it was joined, so both counts may be too high
+  // by one or two. A leak in each of fifty rounds is more than that.
   EXPECT_TRUE(testing::WaitUntil([&] { return CountEntries("/proc/self/task") <= threads; }));
 }
 

@@ -1,4 +1,4 @@
-// How operations end when they cannot complete, on one node and over several.
+// Tests of how operations end if they cannot complete, on one node and on several.
 
 #include <functional>
 #include <memory>
@@ -41,19 +41,19 @@ CallOptions Within(absl::Duration timeout) {
   return options;
 }
 
-// "rank 1 (node 'node-0', pid 1001)".
+// Returns "rank 1 (node 'node-0', pid 1001)".
 std::string NameOf(int rank, const Layout& layout) {
   return absl::StrCat("rank ", rank, " (node 'node-", layout[rank], "', pid ", 1000 + rank, ")");
 }
 
-// Every operation, such that rank 0 blocks when rank 1 does not take part.
+// Every operation, called so that rank 0 blocks if rank 1 takes no part.
 struct NamedCall {
   std::string name;
   std::function<absl::Status(Communicator&, const CallOptions&)> call;
-  bool of_all = true;  // else of the ranks 0 and 1
+  bool of_all = true;  // false: only ranks 0 and 1 take part
 };
 
-// On one node, on one each, and over two: rank 1 is a neighbour of rank 0, or is not.
+// One node, one rank on each node, and two nodes with rank 1 on rank 0's node or not.
 const Layout kLayouts[] = {{0, 0}, {0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 0}};
 
 std::string NameOfCase(const std::tuple<NamedCall, Layout>& one) {
@@ -99,7 +99,7 @@ const NamedCall kCalls[] = {
        return comm.Recv(absl::MakeSpan(Data()), 1, options);
      },
      false},
-    // More than what goes between nodes at once.
+    // More than nodes exchange at once.
     {"AllReduceOfMuch",
      [](Communicator& comm, const CallOptions& options) {
        std::vector<float> data(100'000);
@@ -118,17 +118,17 @@ class BlockedCallTest : public ::testing::TestWithParam<std::tuple<NamedCall, La
  protected:
   static const NamedCall& operation() { return std::get<0>(GetParam()); }
   static const Layout& layout() { return std::get<1>(GetParam()); }
-  // As errors have it.
+  // Returns the operation's name as errors show it.
   static std::string name() { return operation().name.substr(0, operation().name.find("Of")); }
 
-  // Over connections alone, a broadcast from rank 1 comes to the last of four by rank 2, which
-  // waits for rank 1 itself.
+  // Over connections alone, a broadcast from rank 1 reaches the last of four ranks through rank 2,
+  // which itself waits for rank 1.
   static int AwaitedByRank0() {
     return !SharesMemory() && name() == "Broadcast" && layout().size() == 4 ? 2 : 1;
   }
 
-  // Rank 0 calls; rank 1 does `meanwhile` instead when rank 0 is about to call, and keeps its
-  // communicator until rank 0 is done. The others have as much time as they need.
+  // Runs `call` on rank 0. When rank 0 is about to call, rank 1 runs `meanwhile` instead, and keeps
+  // its communicator until rank 0 has finished. The other ranks have as much time as they need.
   void BlockRank0(const std::function<absl::Status(Communicator&)>& call,
                   const std::function<void()>& meanwhile) {
     absl::BlockingCounter created(job_.size());
@@ -156,7 +156,7 @@ class BlockedCallTest : public ::testing::TestWithParam<std::tuple<NamedCall, La
 
   FakeJob job_{FakeJob::OnNodes(layout())};
   absl::Status first_;   // of the blocked call
-  absl::Status second_;  // of the one after it
+  absl::Status second_;  // of the call after it
 };
 
 TEST_P(BlockedCallTest, EndsWithTheLossOfAMember) {
@@ -165,7 +165,7 @@ TEST_P(BlockedCallTest, EndsWithTheLossOfAMember) {
   EXPECT_EQ(second_, FakeJob::LossOf(1));
 }
 
-// Where there are others than rank 1, they need time to take their part, lest they be named too.
+// Ranks other than 0 and 1 need time to do their part. Otherwise the error would name them too.
 TEST_P(BlockedCallTest, EndsAtItsTimeout) {
   const absl::Duration timeout = absl::Milliseconds(layout().size() > 2 ? 500 : 50);
   BlockRank0([&](Communicator& comm) { return operation().call(comm, Within(timeout)); }, [] {});
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(All, BlockedCallTest,
                                             ::testing::ValuesIn(kLayouts)),
                          [](const auto& info) { return NameOfCase(info.param); });
 
-// The rank with the shorter time-out gives up first, and its last words reach the other.
+// The rank with the shorter time-out gives up first, and its last words reach the other rank.
 void CheckSizesThatDiffer(const Layout& layout) {
   FakeJob job(FakeJob::OnNodes(layout));
   job.Run([&](int rank, const Group& world) {
@@ -253,7 +253,7 @@ TEST(EndTest, APeerThatDestroyedItsCommunicatorIsNamed) {
   for (const Layout& layout : kLayouts) CheckThatAPeerWhichIsGoneIsNamed(layout);
 }
 
-// A rank that ends because of another one passes on whose fault it was.
+// A rank that ends because of another rank passes on which rank failed first.
 void CheckThatTheFirstToEndIsNamed(const Layout& layout) {
   FakeJob job(FakeJob::OnNodes(layout));
   job.Run([&](int rank, const Group& world) {
@@ -283,23 +283,23 @@ TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
   }
 }
 
-// Rank 0 is cancelled when its barrier is through on rank 1, so that the cancellation comes as the
-// call ends.
+// Cancels rank 0 when its barrier has completed on rank 1, so that the cancellation races with the
+// end of the call.
 void CancelAsABarrierEnds() {
   FakeJob job(FakeJob::OnNodes({0, 0}));
   absl::Notification cancelling, passed;
   Cancellation cancellation;
-  // Comes before what the barrier adds, and holds that up.
+  // This callback runs before the barrier's own, and delays it.
   cancellation.Add([&] {
     cancelling.Notify();
     passed.WaitForNotification();
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   });
   std::thread canceller([&] {
-    // A number is left out once the barrier has added its own callback.
+    // A number is skipped once the barrier has added its own callback.
     for (int64_t next = 1;; ++next) {
       const int64_t number = cancellation.Add([] {});
-      cancellation.Remove(number);  // a slow machine would gather millions of them
+      cancellation.Remove(number);  // otherwise a slow machine gathers millions of them
       if (number != next) break;
       std::this_thread::yield();  // the barrier needs the same lock
     }

@@ -1,5 +1,5 @@
-// A fork of a process that has a communicator: it has copies of the sockets, and none of the
-// threads.
+// Tests of forks of a process that has a communicator. The fork has copies of the sockets, but none
+// of the threads.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ namespace {
 using ::muster::testing::PairControlPlane;
 using ::muster::testing::WorldOf;
 
-// Kills a process that hangs; far longer than anything here takes.
+// Seconds after which a process that hangs is killed. Far more than any test here takes.
 constexpr unsigned kHangs = 60;
 
 class ForkTest : public ::testing::Test {
@@ -51,14 +51,14 @@ class ForkTest : public ::testing::Test {
     return status;
   }
 
-  // Rank 1.
+  // Runs as rank 1.
   static bool ReduceTwice(int socket) {
     alarm(kHangs);
     auto comm = Communicator::Create(WorldOf(std::make_shared<PairControlPlane>(1, socket)));
     return comm.ok() && Reduce(**comm).ok() && Reduce(**comm).ok();
   }
 
-  // Runs `body` in a fork, and expects it to return true, soon.
+  // Runs `body` in a fork, and expects that it soon returns true.
   void InFork(const std::function<bool()>& body) {
     const pid_t child = fork();
     if (child == 0) {
@@ -99,7 +99,7 @@ TEST_F(ForkTest, WhatIsInFlightIsTheParentsAlone) {
     return status.ok() ? Reduce(comm) : status;
   });
   InFork([&] {
-    // It may have ended before the fork.
+    // The operation may have ended before the fork.
     const absl::Status status = pending.Wait();
     pending = PendingOperation();
     comm_.reset();

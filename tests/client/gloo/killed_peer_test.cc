@@ -1,5 +1,5 @@
-// A peer that is killed, or stopped, in the middle of an operation. It is a real process, forked
-// before anything else runs; the two exchange their cards over a socket.
+// Tests of a peer that is killed or stopped in the middle of an operation. The peer is a real
+// process, forked before any threads start. The two exchange their cards over a socket.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ class KilledPeerTest : public ::testing::TestWithParam<size_t> {
  protected:
   void SetUp() override {
     int sockets[2];
-    // Keeps messages apart.
+    // SOCK_SEQPACKET keeps the boundaries of messages.
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
     child_ = fork();
     if (child_ == 0) ReduceForever(sockets[1]);
@@ -64,7 +64,7 @@ class KilledPeerTest : public ::testing::TestWithParam<size_t> {
     waitpid(std::exchange(child_, 0), nullptr, 0);
   }
 
-  // What an all-reduce ends with when the peer is killed after some of them.
+  // Kills the peer after some all-reduces, and returns the error of the next one.
   absl::Status ReduceUntilKilled() {
     auto comm = Communicator::Create(WorldOf(control_));
     if (!comm.ok()) return comm.status();
@@ -98,13 +98,13 @@ TEST_P(KilledPeerTest, IsNamedByItsConnectionWhereTheJobKnowsOfNoLoss) {
   EXPECT_THAT(message, HasSubstr("; the process is not known to be lost"));
 }
 
-// Small ones end between two messages, large ones most often in the middle of one.
+// Small all-reduces end between two messages, and large ones mostly in the middle of a message.
 INSTANTIATE_TEST_SUITE_P(Elements, KilledPeerTest, ::testing::Values(1, 1000, 4 << 20),
                          ::testing::PrintToStringParamName());
 
 constexpr size_t kMessage = 64 << 20;
 
-// What a peer receives, and what it ends with; in shared memory.
+// The peer's result, in shared memory: the received data and the status.
 struct Received {
   std::array<std::atomic<char>, kMessage> data;
   char error[1024];
@@ -134,9 +134,9 @@ absl::Status SendForever(int socket) {
   return status;
 }
 
-// No more than what the kernel holds of the message can leave this rank, nor can anything behind
-// the message. The BUILD file leaves this test out where ranks share no memory: the last words
-// would be behind the message.
+// The peer is stopped, so only as much of the message as the kernel buffers can leave this rank,
+// and nothing behind it. The BUILD file leaves this test out if ranks share no memory: then the
+// last words are behind the message, on the same connection.
 TEST(StoppedPeerTest, HearsWhyAMessageEndedInTheMiddleWhenItGoesOn) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);

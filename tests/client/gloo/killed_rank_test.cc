@@ -1,4 +1,4 @@
-// Ranks that are killed, or stopped, at any moment of any collective: all ranks are processes.
+// Tests that kill or stop ranks at any moment of any collective. Every rank is a process.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -32,19 +32,19 @@ using ::muster::testing::Star;
 using ::muster::testing::StarControlPlane;
 using ::muster::testing::WorldOf;
 
-// What the processes tell each other; in shared memory.
+// The state that the processes share.
 struct Control {
-  bool stops = false;  // ranks are stopped, and not killed
+  bool stops = false;  // ranks are stopped instead of killed
   std::atomic<int> operations{0};
   std::atomic<int> culprit{-1};
-  std::atomic<int> ended{0};  // ranks
+  std::atomic<int> ended{0};  // number of ranks that have ended
 };
 
-// How a rank ends.
+// The exit codes of ranks.
 enum Outcome { kAsExpected = 0, kWrongData = 3, kWrongError = 4, kNotCreated = 5 };
 
-// The collectives, one after another, of sizes below and above what nodes exchange at once. Each
-// rank brings its number + 1.
+// Each collective, in sizes below and above what nodes exchange at once. Each rank contributes its
+// rank + 1. They return whether the result is right.
 bool AllReduceIsRight(Communicator& comm, size_t count, const CallOptions& options,
                       absl::Status* status) {
   std::vector<int32_t> data(count, comm.rank() + 1);
@@ -120,9 +120,9 @@ class KilledRankTest : public ::testing::TestWithParam<Layout> {
     }
   }
 
-  // Until an error, which has to be of the culprit's.
+  // Runs collectives until an error, which must blame the culprit.
   int Run(int rank, const Star& star) {
-    alarm(100);  // nobody is stuck
+    alarm(100);  // ends a rank that hangs
     auto comm =
         Communicator::Create(WorldOf(std::make_shared<StarControlPlane>(GetParam(), rank, &star)));
     if (!comm.ok()) return control_->culprit >= 0 ? kAsExpected : kNotCreated;
@@ -138,7 +138,7 @@ class KilledRankTest : public ::testing::TestWithParam<Layout> {
     }
   }
 
-  // What was killed is named; of what stands still somebody's time-out is told.
+  // A killed rank is named. For a stopped rank, the error is some rank's time-out.
   bool IsExpected(const absl::Status& status) {
     const bool expected =
         control_->stops
@@ -149,7 +149,7 @@ class KilledRankTest : public ::testing::TestWithParam<Layout> {
     return expected;
   }
 
-  // When rank 0 has done some, and is anywhere in the next.
+  // Returns when rank 0 has done some operations, at a random moment of the next.
   void AwaitOperations(std::mt19937* random) {
     const int until = 1 + static_cast<int>((*random)() % 30);
     while (control_->operations < until && control_->ended == 0) std::this_thread::yield();

@@ -1,5 +1,5 @@
-// Memory that Gloo's thread may still read or write is not freed: a collective on several nodes
-// that ends in the middle keeps what its messages use until their buffers are gone.
+// Tests that memory which Gloo's thread may still access is not freed. If a collective over several
+// nodes ends in the middle, it must keep the memory of its messages until their buffers are gone.
 
 #include <malloc.h>
 
@@ -28,7 +28,7 @@
 namespace muster::internal {
 namespace {
 
-// The memory of all buffers that exist. It allocates nothing, since it is asked from within delete.
+// The memory of all buffers that exist. Allocates nothing, since operator delete asks it.
 class BuffersInUse {
  public:
   void Add(const char* begin, size_t size) {
@@ -57,7 +57,7 @@ class BuffersInUse {
     }
   }
 
-  // How many buffers there have been, and how often the memory of one was freed before it was.
+  // Return how many buffers there have been, and how many outlived their memory.
   int added() const { return added_; }
   int freed() const { return freed_; }
 
@@ -77,7 +77,7 @@ BuffersInUse& InUse() {
   return in_use;
 }
 
-// A message that is never received: what waits for it fails, as when its connection breaks.
+// A message that is never received. Waiting for it fails, as on a broken connection.
 class BrokenMessage final : public gloo::transport::UnboundBuffer {
  public:
   BrokenMessage(void* data, size_t bytes) : UnboundBuffer(data, bytes) {
@@ -113,7 +113,7 @@ class BrokenContext final : public gloo::Context {
   }
 };
 
-// Ranks 0 and 1 share a node, and ranks 2 and 3 another one, of which nothing comes.
+// Ranks 0 and 1 share a node. Ranks 2 and 3 share another one, from which no message comes.
 constexpr int kRanks = 4;
 constexpr int kHere = 2;
 
@@ -200,7 +200,7 @@ TEST(MessageMemoryTest, Barrier) {
 }  // namespace
 }  // namespace muster::internal
 
-// All delete of this program comes here.
+// All deletes of this program come here.
 void operator delete(void* memory) noexcept {
   if (memory == nullptr) return;
   muster::internal::InUse().NoteFreed(static_cast<const char*>(memory), malloc_usable_size(memory));

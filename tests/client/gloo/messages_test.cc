@@ -1,4 +1,4 @@
-// Tensors from one rank to another.
+// Tests of tensors that one rank sends to another.
 
 #include <cstdint>
 #include <vector>
@@ -26,7 +26,7 @@ TEST_P(MessagesTest, AllRanksOfARingSendAndReceiveAtOnce) {
     const int right = (comm.rank() + 1) % comm.size();
     const int left = (comm.rank() + comm.size() - 1) % comm.size();
     for (size_t count : {size_t{0}, size_t{1}, size_t{1001}, size_t{4} << 20}) {
-      // The others' may be larger.
+      // Other ranks' messages may be larger.
       const std::vector<uint8_t> out = ValuesOf<uint8_t>(comm.rank(), count + comm.rank());
       std::vector<uint8_t> in(count + left);
       EXPECT_TRUE(comm.SendRecv(out, right, in, left).ok());
@@ -35,7 +35,8 @@ TEST_P(MessagesTest, AllRanksOfARingSendAndReceiveAtOnce) {
   });
 }
 
-// Every rank with every other one, its neighbour twice, in types and sizes of the pair's own.
+// Every rank exchanges messages with every other rank, and twice with its neighbour. Each pair has
+// its own type and size.
 TEST_P(MessagesTest, ManySendsAndReceivesAreMadeAtOnce) {
   WithCommunicators([](Communicator& comm) {
     const int n = comm.size();

@@ -1,4 +1,4 @@
-// What the ranks of a node say at their end, through the memory that they share.
+// Tests of how the ranks of a node announce their end in the memory that they share.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Three ranks of a node, which are 2, 5 and 7 in their group.
+// Three ranks of a node, with the ranks 2, 5 and 7 in their group.
 class NodeEndsTest : public ::testing::Test {
  protected:
   std::unique_ptr<NodeMemory> Open(int index) {
@@ -25,7 +25,7 @@ class NodeEndsTest : public ::testing::Test {
                                         &interruptor_, [] {});
   }
 
-  // What `listener` hears, and of whom.
+  // Returns what `listener` hears, and of which rank.
   static std::vector<std::string> Heard(NodeMemory& listener) {
     std::vector<std::string> heard;
     for (const EndedPeer& peer : listener.EndedPeers()) {

@@ -30,7 +30,7 @@ TEST(NodeLayoutTest, WhoCannotShareLeavesItsWholeNodeToItself) {
   EXPECT_TRUE(nodes.WhereAll({false, true, true, false}).all_alone());
 }
 
-// On each node exactly one serves a rank.
+// On each node, exactly one rank serves each rank of another node.
 TEST(NodeLayoutTest, EveryRankIsServedOnceOnEachNode) {
   for (const NodeLayout& nodes :
        {Of({"a", "a", "b", "b"}), Of({"a", "b", "a", "b"}), Of({"a", "b", "b", "b", "c"})}) {

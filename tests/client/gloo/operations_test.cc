@@ -1,4 +1,4 @@
-// Every operation, element type, reduction and size against a plain computation of the same.
+// Tests every operation, element type, reduction and size against a plain computation.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-// A program's own half precision, which it may name to Communicator's templates.
+// A program's own half-precision type, which may be an argument of Communicator's templates.
 struct Half {
   uint16_t bits;
 };
@@ -35,9 +35,9 @@ using ::muster::testing::ValuesOf;
 
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin, ReduceOp::kMax,
                              ReduceOp::kAverage};
-// None, fewer elements than ranks, odd, and more of floats than what nodes exchange at once.
+// No elements, fewer than ranks, odd numbers, and more floats than nodes exchange at once.
 constexpr size_t kCounts[] = {0, 1, 2, 3, 7, 64, 1001, 35'011};
-// How elements travel does not depend on their type, so most types go through these only.
+// Most types use these counts only, since the way of elements does not depend on their type.
 constexpr size_t kFewCounts[] = {3, 1001};
 
 template <class T>
@@ -61,7 +61,7 @@ T Combine(T a, T b, ReduceOp op) {
   return a;
 }
 
-// Element `i` of the reduction of all ranks' values.
+// Returns element `i` of the reduction over all ranks.
 template <class T>
 T Reduced(int ranks, size_t i, ReduceOp op) {
   T value = ValueOf<T>(0, i);
@@ -69,7 +69,7 @@ T Reduced(int ranks, size_t i, ReduceOp op) {
   return op == ReduceOp::kAverage ? static_cast<T>(value / static_cast<T>(ranks)) : value;
 }
 
-// Elements `first` and on of the same.
+// Returns `count` such elements, beginning with element `first`.
 template <class T>
 std::vector<T> AllReduced(int ranks, size_t count, ReduceOp op, size_t first = 0) {
   std::vector<T> values(count);
@@ -123,7 +123,7 @@ class OperationsTest : public CommunicatorsTest {
     EXPECT_EQ(gathered, expected);
   }
 
-  // Values go around the ring; even ranks send first.
+  // Values go around the ring. Even ranks send first.
   template <class T>
   static void CheckMessages(Communicator& comm, size_t count) {
     if (comm.size() == 1) return;
@@ -184,7 +184,7 @@ TEST_P(OperationsTest, ManyBuffersAtOnce) {
   });
 }
 
-// Small ones together, those of several MiB on their own.
+// Small buffers travel together, and buffers of several MiB on their own.
 TEST_P(OperationsTest, ManyBuffersOfManySizesAtOnce) {
   WithCommunicators([](Communicator& comm) {
     const std::vector<size_t> counts = {1, 300000, 0, 17, 1200000, 5, 700000, 700000, 3};
@@ -239,10 +239,10 @@ TEST_P(OperationsTest, AllGatherOfPartsOfDifferentSizes) {
   });
 }
 
-// Types that are known at run time, each operation.
+// Calls each operation with types that are known only at run time.
 TEST_P(OperationsTest, Views) {
   WithCommunicators([](Communicator& communicator) {
-    TensorOperations& comm = communicator;  // as code sees it that takes NcclCommunicator too
+    TensorOperations& comm = communicator;  // the interface that NcclCommunicator has too
     const int n = comm.size();
     std::vector<int64_t> own = ValuesOf<int64_t>(comm.rank(), 6);
     std::vector<int64_t> out(6);
@@ -352,7 +352,7 @@ TEST(IntegerReductionTest, SumsWrapAndAveragesAreRoundedTowardZero) {
   });
 }
 
-// Buffers of a coalesced all-reduce that are not the same on all ranks do not mix.
+// If ranks pass buffers of different sizes to a coalesced all-reduce, the buffers must not mix.
 TEST(CoalescedTest, DifferentSizesOfTheSameSumEndAtTheTimeout) {
   FakeJob job(FakeJob::OnNodes({0, 0}));
   job.Run([](int rank, const Group& world) {

@@ -1,4 +1,5 @@
-// What a rank hears of its peers' ends, on connections that this test delivers to and breaks.
+// Tests of what a rank hears of its peers' ends. The test delivers the messages and breaks the
+// connections.
 
 #include "client/gloo/peer_ends.h"
 
@@ -32,7 +33,7 @@ using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-// One rank's connections. As with Gloo's, a wait that ends by its time-out closes them all.
+// The connections of one rank. As with Gloo's, a wait that times out closes all of them.
 class Connections final : public gloo::transport::Context {
  public:
   using Context::Context;
@@ -47,11 +48,11 @@ class Connections final : public gloo::transport::Context {
   }
   bool IsBroken(int peer) const { return broken_.count(peer) > 0; }
 
-  // What is sent to `peer` from now on does not leave.
+  // Keeps back what is sent to `peer` from now on.
   void Fill(int peer) { full_.insert(peer); }
   bool IsFull(int peer) const { return full_.count(peer) > 0; }
 
-  // The first `bytes` of what this rank has sent to `peer` arrive there.
+  // Delivers the first `bytes` bytes that this rank has sent to `peer`.
   void DeliverTo(Connections& peer, size_t bytes = std::string::npos) const {
     for (const auto& [to, text] : sent_) {
       if (to.first == peer.rank) peer.Receive(rank, to.second, text.substr(0, bytes));
@@ -137,7 +138,7 @@ auto Ended(int rank, const Words& words) {
   return AllOf(Field(&EndedPeer::rank, rank), Field(&EndedPeer::words, words));
 }
 
-// Four ranks, and what each knows of the others.
+// Four ranks, with what each of them knows of the others.
 class PeerEndsTest : public ::testing::Test {
  protected:
   static constexpr int kRanks = 4;
@@ -149,7 +150,7 @@ class PeerEndsTest : public ::testing::Test {
     }
   }
 
-  // `speaker` says that `culprit` has ended; rank 0 gets so many bytes of it.
+  // Makes `speaker` announce that `culprit` has ended. Rank 0 gets the first `bytes` bytes of it.
   void Say(int speaker, int culprit, bool failed, size_t bytes = std::string::npos) {
     ends_[speaker]->Tell(PeerEnd{culprit, failed, "its reason"}, {0});
     connections_[speaker]->DeliverTo(*connections_[0], bytes);

@@ -1,4 +1,5 @@
-// Collectives on shared memory, without Gloo: threads that share it, and processes that are killed.
+// Tests of collectives on shared memory, without Gloo: between threads, and between processes that
+// are killed.
 
 #include "client/gloo/shared_collectives.h"
 
@@ -23,7 +24,7 @@
 namespace muster::internal {
 namespace {
 
-// Other processes have it, too, after a fork.
+// Memory that forks of this process share with it.
 class Memory {
  public:
   explicit Memory(size_t size)
@@ -84,7 +85,8 @@ std::vector<int32_t> SumOf(int ranks, size_t count, uint64_t salt) {
 }
 size_t BytesOf(const std::vector<int32_t>& values) { return values.size() * sizeof(int32_t); }
 
-// Each collective on one rank; whether the outcome is right. `tag` is its number, too.
+// Each of these runs a collective on one rank, and returns whether the result is right. `tag` also
+// is the number of the collective.
 bool AllReduceIsRight(SharedCollectives& c, int rank, int ranks, size_t count, uint64_t tag) {
   std::vector<int32_t> data = ValuesOf(rank, count, tag);
   c.AllReduce(tag, data.data(), data.data(), BytesOf(data), kSumOfInts);
@@ -128,7 +130,7 @@ bool BarrierIsRight(SharedCollectives& c, int, int, size_t, uint64_t tag) {
   c.Barrier(tag);
   return true;
 }
-// Three pieces of each rank, in turns, of which some are empty.
+// Returns three pieces for each rank, in turns. Some of them are empty.
 std::vector<Pieces> PiecesInTurns(int ranks, size_t count) {
   std::vector<Pieces> pieces(ranks);
   size_t offset = 0;
@@ -143,7 +145,7 @@ size_t CountIn(const std::vector<Pieces>& pieces) {
   const Piece& last = pieces.back().back();
   return (last.offset + last.bytes) / sizeof(int32_t);
 }
-// Its own pieces come no sooner than they are asked for.
+// A rank provides its own pieces only when they are asked for.
 bool SpreadIsRight(SharedCollectives& c, int rank, int ranks, size_t count, uint64_t tag) {
   const std::vector<Pieces> pieces = PiecesInTurns(ranks, count);
   const std::vector<int32_t> expected = ValuesOf(0, CountIn(pieces), tag);
@@ -159,7 +161,7 @@ bool SpreadIsRight(SharedCollectives& c, int rank, int ranks, size_t count, uint
   });
   return data == expected;
 }
-// In place; what is said to be there is.
+// Reduces in place, and checks that the pieces which are announced are complete.
 bool ReducePiecesIsRight(SharedCollectives& c, int rank, int ranks, size_t count, uint64_t tag) {
   const std::vector<Pieces> pieces = PiecesInTurns(ranks, count);
   const std::vector<int32_t> expected = SumOf(ranks, CountIn(pieces), tag);
@@ -208,7 +210,7 @@ TEST_P(SharedCollectivesTest, SizesAroundThatOfASlot) {
   });
 }
 
-// Ranks that are ahead of others by as much as they may be.
+// Lets ranks run ahead of others by as much as they may.
 void RunAtRandom(Ranks& all, int ranks) {
   constexpr int kOperations = 150;
   all.Run([&](int rank, SharedCollectives& c) {
@@ -229,7 +231,7 @@ TEST_P(SharedCollectivesTest, StepsMayBeMoreThanANumberHolds) {
   RunAtRandom(all_, ranks_);
 }
 
-// The order of the ranks, whatever slices and chunks an element is in.
+// The order is the ranks' order, in whatever slice or chunk an element is.
 TEST_P(SharedCollectivesTest, FloatsAreReducedInTheOrderOfTheRanks) {
   for (const size_t count : {size_t{7}, size_t{5'003}, size_t{200'003}}) {
     const auto value = [](int rank, size_t i) {
@@ -264,13 +266,13 @@ TEST(SharedLayoutTest, IsSoLargeAsItSays) {
   }
 }
 
-// ---- How waits end ----
+// ---- Ends of waits ----
 
 TEST(WaitTest, IsStoppedAndNamesWhoIsLate) {
   Ranks all(4);
   all.Run([&](int rank, SharedCollectives& c) {
     c.Barrier(1);
-    if (rank == 3) all.Stop();  // while it keeps its end
+    if (rank == 3) all.Stop();  // while rank 3 holds its end back
     if (rank == 3) return;
     try {
       std::vector<int32_t> data(1000);
@@ -308,7 +310,7 @@ TEST(WaitTest, GoesOnAfterTheEndOfARankThatHasDoneItsPart) {
   });
 }
 
-// Nobody takes the data of another call for what it waits for.
+// A rank must not take the data of another call for what it waits for.
 TEST(WaitTest, RanksThatMakeDifferentCallsWaitForEachOther) {
   Ranks all(3);
   std::atomic<int> waiting{0};
@@ -327,13 +329,14 @@ TEST(WaitTest, RanksThatMakeDifferentCallsWaitForEachOther) {
 
 // ---- Processes that are killed ----
 
-// What they tell the test.
+// The children's report to the test.
 struct Control {
   std::atomic<bool> stopped{false};
   std::atomic<int> operations{0};
 };
 
-// Ranks 1.. are children that make one collective after another until they are stopped.
+// Ranks from 1 on are child processes, which run one collective after another until they are
+// stopped.
 class KilledRankTest : public ::testing::Test {
  protected:
   static constexpr int kRanks = 4;
@@ -388,7 +391,7 @@ TEST_F(KilledRankTest, LeavesOthersWithWhatWasRightAndTheyStop) {
     const int killed = static_cast<int>(random() % kRanks);
     kill(children[killed], SIGKILL);
     EXPECT_EQ(ExitOf(children[killed]), SIGKILL);
-    control_->stopped = true;  // the job has told them
+    control_->stopped = true;  // as the job would announce it
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == killed) continue;
       EXPECT_EQ(ExitOf(children[rank]), 0) << round << ", rank " << rank;

@@ -1,6 +1,5 @@
-// When the ranks of a communicator share memory, and what they do where they cannot: processes,
-// each with an environment, limits and a /dev/shm of its own, which needs no right to mount
-// anything.
+// Tests when the ranks of a communicator share memory, and what they do if they cannot. Each rank
+// is a process with its own environment, limits and /dev/shm. The latter needs no right to mount.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -46,8 +45,8 @@ constexpr char kTwoLevels[] =
     "its collectives go through shared memory on each node, and through connections between ";
 constexpr char kDoesNot[] = "its ranks do not share memory: ";
 
-// What all ranks see as /dev/shm, where nothing else says so: in the machine's own other tests make
-// files meanwhile.
+// The folder that all ranks see as /dev/shm unless a test shows them another. In the machine's own
+// /dev/shm, other tests create files at the same time.
 class OwnShm : public ::testing::Environment {
  public:
   void SetUp() override {
@@ -59,12 +58,13 @@ class OwnShm : public ::testing::Environment {
     std::filesystem::remove_all(root_);
   }
 
-  // Shows this process an empty folder of that name.
+  // Shows this process an empty folder of that name as its /dev/shm.
   static void Show(const std::string& name) {
     std::filesystem::create_directory(PathOf(name));
     ShowAsDevShm(PathOf(name));
   }
-  // Of a file that all ranks see in /dev/shm; empty: of that folder.
+  // Returns the path of a file that all ranks see in /dev/shm. If `name` is empty, returns the path
+  // of the folder.
   static std::string Shared(const std::string& name) {
     return PathOf(absl::StrCat("shared/", name));
   }
@@ -82,7 +82,7 @@ void ExpectNothingLeft() {
   }
 }
 
-// Everything that the SDK logs, while this lives.
+// Collects everything that the SDK logs while it lives.
 class Lines {
  public:
   Lines() {
@@ -102,7 +102,7 @@ class Lines {
   std::string text_;
 };
 
-// What became of a rank: what it has logged, or its error.
+// Runs a rank, and returns what it has logged, or its error.
 std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
   Lines lines;
   auto comm = Communicator::Create(WorldOf(std::make_shared<StarControlPlane>(nodes, rank, &star)));
@@ -118,7 +118,7 @@ std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
   return lines.text();
 }
 
-// Runs ranks on these nodes in processes of their own, which `prepare` themselves first.
+// Runs each rank of these nodes in its own process, which calls `prepare` first.
 class Ranks {
  public:
   Ranks(std::vector<int> nodes, const std::function<void(int rank)>& prepare)
@@ -163,7 +163,7 @@ class Ranks {
   std::vector<std::string> said_;
 };
 
-// Of one node.
+// Two ranks of one node.
 class Pair : public Ranks {
  public:
   explicit Pair(const std::function<void(int rank)>& prepare) : Ranks({0, 0}, prepare) {}
@@ -225,7 +225,7 @@ TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
   EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
 }
 
-// Beyond the limit a file would end the process with SIGXFSZ.
+// Growing a file beyond the limit would kill the process with SIGXFSZ.
 TEST(SharedMemoryTest, IsNotUsedBeyondTheLimitOfFileSizes) {
   const Pair pair([](int) {
     const rlimit limit = {1 << 16, 1 << 16};
@@ -307,7 +307,8 @@ TEST(TwoLevelsTest, OneRankSwitchesBothOff) {
   }
 }
 
-// Its ranks are alone; all agree about that, and the other node goes on.
+// The ranks of that node use no shared memory. All ranks agree about that, and the other node still
+// uses its own.
 TEST(TwoLevelsTest, ANodeWithoutRoomFallsBackAlone) {
   const Ranks ranks({0, 0, 1, 1}, [](int rank) {
     if (rank == 2) FillDevShm();
@@ -328,7 +329,7 @@ TEST(TwoLevelsTest, ANodeWhoseRanksDoNotSeeOneDevShmFallsBackAlone) {
   ExpectNothingLeft();
 }
 
-// Some operations go one way, some the other, all in one order.
+// Mixes operations that use shared memory with others that do not, in one order.
 void CheckMixing(const std::vector<int>& nodes, const char* how) {
   FakeJob job(FakeJob::OnNodes(nodes));
   Lines lines;
@@ -354,7 +355,7 @@ TEST(SharedMemoryTest, MixesWithWhatGoesThroughConnections) {
   CheckMixing({0, 1, 1, 0}, kTwoLevels);
 }
 
-// Communicators of all, of a node, and across, used in turns.
+// Uses communicators of all ranks, of a node, and across nodes, in turns.
 TEST(TwoLevelsTest, SeveralCommunicatorsDoNotDisturbEachOther) {
   FakeJob job(FakeJob::OnNodes({0, 0, 1, 1}));
   job.Run([&](int rank, const Group& world) {

@@ -1,4 +1,4 @@
-// The current job of a process, whose owner may destroy it.
+// Tests of the current job of a process, whose owner may destroy it.
 
 #include "gtest/gtest.h"
 #include "muster/toolkits.h"

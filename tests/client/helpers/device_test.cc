@@ -1,4 +1,5 @@
-// What a job computes on and communicates with, in a program that links Gloo alone.
+// Tests which device a job computes on and which backend it uses, in a program that links only
+// Gloo.
 
 #include <cstdlib>
 #include <optional>
@@ -28,7 +29,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// MUSTER_BACKEND, while this lives.
+// Sets MUSTER_BACKEND while it lives.
 class NamedBackend {
  public:
   explicit NamedBackend(const char* name) { setenv("MUSTER_BACKEND", name, 1); }
@@ -90,7 +91,7 @@ TEST(DeviceTest, InitializeRefusesABackendThatIsNotLinkedBeforeItJoins) {
 
 TEST(DeviceTest, InitializeRemembersTheBackendOfTheJob) {
   const auto daemon = TestDaemon::Start({"--world-size=1"});
-  const NamedBackend unknown("mpi");  // which the program's word goes before
+  const NamedBackend unknown("mpi");  // the program's own choice comes first
   ASSERT_TRUE(Initialize(OptionsFor(daemon->address()), "gloo").ok());
   EXPECT_EQ(BackendOf(CurrentJob()).value_or("?"), "gloo");
   EXPECT_EQ(InferDevice().value_or("?"), "cpu");

@@ -1,5 +1,5 @@
-// A function that fails on one rank, and a rank that is killed inside of it: the others get an
-// error that names it. Real processes, two on each node.
+// Tests of a function that fails on one rank, and of a rank that is killed inside it. The other
+// ranks get an error that names it. The ranks are real processes, two on each node.
 
 #include <signal.h>
 
@@ -25,11 +25,11 @@ using ::testing::Not;
 
 enum class Runner { kMain, kLast, kFirstOfLastNode };
 
-// Where a helper runs its function, and who waits for it.
+// Where a helper runs its function, and which ranks wait for it.
 struct Scene {
   std::string scenario;
   Runner runner = Runner::kMain;
-  bool node_waits = false;  // and not the other nodes
+  bool node_waits = false;  // false: all ranks wait
 
   int RunnerOf(int size) const {
     if (runner == Runner::kMain) return 0;
@@ -53,13 +53,13 @@ const Scene kScenes[] = {
     {"reduce-and-broadcast", Runner::kLast},
 };
 
-// The same as it is written in a test's name.
+// Returns the scenario's name in the form for a test's name.
 std::string TestName(std::string scenario) {
   for (char& c : scenario) c = c == '-' ? '_' : c;
   return scenario;
 }
 
-// "rank 2 (node 'node-1', pid 4711)".
+// Returns "rank 2 (node 'node-1', pid 4711)".
 std::string NameOf(const Ranks& ranks, int rank) {
   return absl::StrCat("rank ", rank, " (node 'node-", rank / kPerNode, "', pid ", ranks[rank].pid(),
                       ")");
@@ -76,7 +76,7 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Scene, int>> {
     return Ranks(size(), kPerNode, Scenario({scene().scenario, fault, absl::StrCat(runner())}));
   }
 
-  // All who wait get this error and do nothing more; the others succeed.
+  // Expects that all waiting ranks get this error and end, and that the other ranks succeed.
   void ExpectError(const Ranks& ranks, const std::string& error) const {
     for (int rank = 0; rank < size(); ++rank) {
       EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kRankError : kSuccess);
@@ -101,7 +101,7 @@ TEST_P(FailureTest, AnExceptionReachesThemAsAnError) {
 TEST_P(FailureTest, AKilledRunnerIsNamedToAllWhoWait) {
   const Ranks ranks = Start("hangs");
   ASSERT_TRUE(ranks[runner()].WaitForOutput("hangs"));
-  // The others, in the helper or, where they are on another node, leaving.
+  // Waits for the other ranks. They are in the helper, or in Leave() if they are on another node.
   ASSERT_TRUE(StatusReader(ranks.daemon().address()).WaitForParked(size() - 1));
   ranks[runner()].Signal(SIGKILL);
   EXPECT_EQ(ranks.exit(runner()), (Exit{true, SIGKILL}));
@@ -137,9 +137,9 @@ TEST_P(AloneTest, AnErrorIsTheCallersOwnAsItIs) {
 INSTANTIATE_TEST_SUITE_P(Helpers, AloneTest, ::testing::ValuesIn(kScenes),
                          [](const auto& info) { return TestName(info.param.scenario); });
 
-// ---- What is one rank's alone ----
+// ---- Errors of one rank only ----
 
-// An error on `rank` of 4 is that rank's alone.
+// Expects that an error on `rank` of 4 reaches no other rank.
 void ExpectOwnError(const std::string& scenario, const std::string& fault, int rank) {
   SCOPED_TRACE(scenario);
   const Ranks ranks(4, kPerNode, Scenario({scenario, fault, absl::StrCat(rank)}));
@@ -153,7 +153,7 @@ TEST(OwnErrorTest, OfAFunctionNobodyWaitsFor) {
   ExpectOwnError("one-rank-only", "fails", 3);
   ExpectOwnError("once-per-node", "fails", 2);
   ExpectOwnError("main-scope", "fails", 0);
-  ExpectOwnError("zero-first", "fails", 3);  // of those that come second
+  ExpectOwnError("zero-first", "fails", 3);  // rank 3 runs the function in the second turn
 }
 
 TEST(OwnErrorTest, OfPost) {
@@ -176,7 +176,7 @@ TEST(OneRankOnlyTest, ARankThatIsNotThereIsRefused) {
                          HasSubstr("there is no rank 2; the job has 2 ranks"))));
 }
 
-// ---- Who waits, and for how long ----
+// ---- Which ranks wait, and for how long ----
 
 TEST(WaitTest, NobodyWaitsForOneRankOnlyAndOncePerNode) {
   for (const char* scenario : {"one-rank-only", "once-per-node", "main-scope"}) {
@@ -196,7 +196,7 @@ TEST(WaitTest, ZeroFirstKeepsTheOthersUntilTheFirstOfEveryNodeHaveRun) {
   for (const int other : {1, 3}) EXPECT_EQ(ranks[other].Output(), "");
 }
 
-// With a default time-out that is shorter than the function takes.
+// The default time-out is shorter than the function takes.
 TEST(WaitTest, HasNoTimeOutWhileTheRunnerLives) {
   const std::vector<std::vector<std::string>> late = {
       {"run-on-main", "late", "0"},       {"compute-and-broadcast", "late", "1"},

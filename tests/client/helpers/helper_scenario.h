@@ -7,11 +7,11 @@
 
 namespace muster::testing {
 
-// Ranks share a node with one other.
+// Ranks on each node.
 inline constexpr int kPerNode = 2;
 
-// One rank that does what `words` say (tests/rank/helper_steps.cc) and leaves, lest one that has
-// got an error be taken for one that is lost.
+// Returns the steps of a rank that does what `words` say (tests/rank/helper_steps.cc) and leaves.
+// Without leaving, a rank that got an error would count as lost.
 inline Words Scenario(const Words& words) {
   return RankCommand({"quiet", absl::StrCat("note:help=", absl::StrJoin(words, ",")), "leave"});
 }

@@ -1,5 +1,5 @@
-// Who a process is, before it joins a job, in it, and after it: real processes, in serial mode, and
-// 1, 2 and 4 of them, two on each node.
+// Tests of what a process knows of itself before, in and after a job. They run real processes: one
+// in serial mode, and 1, 2 and 4 in a job, with two on each node.
 
 #include <unistd.h>
 
@@ -29,7 +29,8 @@ std::string Here() {
   return name;
 }
 
-// Outside of a job: what the environment says, if it does, in a world of one.
+// Returns what a process prints outside of a job: the environment's ranks, if there are any, in a
+// world of one.
 std::string Outside(const std::string& rank, const std::string& local_rank) {
   const std::string prefix = rank == "?" ? "" : absl::StrCat("[rank: ", rank, "] ");
   return absl::StrCat(prefix, "rank ", rank, "/1, local ", local_rank, "/1, node 0/1 at ", Here(),

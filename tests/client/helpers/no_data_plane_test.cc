@@ -1,4 +1,4 @@
-// A program that links no data plane.
+// Tests of a program that links no data plane.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-// Tensors and numbers of all ranks, over Gloo. The processes that are killed are in
-// tensor_processes_test.cc.
+// Tests of collectives of tensors and numbers over Gloo, with threads as ranks.
+// tensor_processes_test.cc has the tests that kill processes.
 
 #include <algorithm>
 #include <atomic>
@@ -151,7 +151,7 @@ TEST_P(SeveralRanksTest, WhatDiffersIsRefusedOnAllRanksWithTheirNumbers) {
     std::map<std::string, std::vector<float>> tensors = {{"w", {1}}, {differs ? "c" : "b", {1}}};
     expect_refused(AverageAcrossProcesses(job, &tensors),
                    absl::StrCat("'b': ", others, " float32 [1], ", last, " nothing; 'c': "));
-    // The job is as good as before.
+    // The job still works.
     EXPECT_EQ(*AllReduce(job, 1), GetParam());
     std::vector<float> again = {1};
     EXPECT_TRUE(AllReduce(job, absl::MakeSpan(again)).ok());
@@ -177,7 +177,7 @@ TEST_P(TensorCollectivesTest, WhatIsMalformedOnOneRankIsRefusedOnAllWithItsName)
   });
 }
 
-// Gloo moves them, and has no arithmetic on them.
+// Gloo moves elements of this type, but has no arithmetic for it.
 TEST_P(SeveralRanksTest, WhatTheBackendCannotAverageChangesNothing) {
   jobs_.Run([](int rank, Job& job) {
     std::vector<float> wide = {1.0f * rank};
@@ -247,7 +247,7 @@ TEST(SerialTensorCollectivesTest, GiveTheCallersOwnValue) {
 TEST(TensorCollectivesFailureTest, AfterAnErrorOfOneRankTheNextCallConnectsAgain) {
   Jobs jobs(2);
   std::atomic<bool> failed{false};
-  // Again where the canceller did not get to run during the call.
+  // Repeats the round if the canceller did not get to run during the call.
   for (int round = 0; !failed && round < 50; ++round) {
     const size_t size = size_t{1} << std::min(22 + round, 25);
     jobs.Run([&](int rank, Job& job) {
@@ -256,7 +256,7 @@ TEST(TensorCollectivesFailureTest, AfterAnErrorOfOneRankTheNextCallConnectsAgain
       CallOptions options;
       options.cancellation = rank == 1 ? &cancellation : nullptr;
       std::atomic<bool> ended{false};
-      std::thread canceller([&] {  // as soon as something has arrived
+      std::thread canceller([&] {  // as soon as a rank has arrived
         const volatile float& seen = data[size / 2];
         while (rank == 1 && seen == 1 && !ended) std::this_thread::yield();
         cancellation.Cancel();
@@ -297,7 +297,7 @@ TEST(TensorCollectivesFailureTest, TheNextEpochHasACommunicatorOfItsOwn) {
   other.join();
 }
 
-// The first one cannot end before rank 1 comes.
+// The first call cannot end before rank 1 arrives.
 TEST(TensorCollectivesFailureTest, ASecondThreadIsRefusedAtOnce) {
   Jobs jobs(2);
   absl::Notification refused;

@@ -1,4 +1,4 @@
-// muster/tensor_collectives.h in real processes, two on each node, over Gloo.
+// Tests of muster/tensor_collectives.h in real processes over Gloo, two on each node.
 
 #include <signal.h>
 
@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// One node of a job of `nodes` nodes.
+// Starts one node of a job of `nodes` nodes.
 std::unique_ptr<Process> LaunchNode(const TestDaemon& daemon, int node, int nodes, int ranks,
                                     const Words& steps) {
   return LaunchAt(daemon, ranks, steps,

@@ -1,5 +1,5 @@
-// What each rank runs and gets: real processes, alone in serial mode, and 1, 2 and 4 of them, two
-// on each node. And what a rank gets that is inside a PreventBlock scope.
+// Tests of the values that each rank gets. They run real processes: one in serial mode, and 1, 2
+// and 4 in a job, with two on each node. Some tests are about a rank inside a PreventBlock scope.
 
 #include <unistd.h>
 
@@ -22,18 +22,18 @@ using ::testing::Each;
 
 constexpr int kSerial = 0;
 
-// A rank, and what it is.
+// The place of a rank.
 struct Place {
   int rank = 0;
   int size = 1;
-  bool alone = false;  // in a scope, where a rank stands for all of them
+  bool alone = false;  // in a scope in which one rank stands for all
 
   int main() const { return alone ? rank : 0; }
   int last() const { return alone ? rank : size - 1; }
   bool is_main() const { return rank == main(); }
   bool is_last() const { return rank == last(); }
   bool is_first_of_node() const { return alone || rank % kPerNode == 0; }
-  // What `of` gives for all ranks.
+  // Returns the list of `of(rank)` for all ranks.
   std::string List(const std::function<std::string(int rank)>& of) const {
     std::vector<std::string> list;
     for (int r = main(); r <= last(); ++r) list.push_back(of(r));
@@ -49,7 +49,7 @@ using Expected = std::function<std::string(const Place&)>;
 
 class HelpersTest : public ::testing::TestWithParam<int> {
  protected:
-  // Every rank writes what is expected of its place.
+  // Expects that every rank writes what is expected of its place.
   static void ExpectOutputs(const std::string& scenario, const Expected& expected) {
     if (GetParam() == kSerial) {
       const auto process = Process::Start(Scenario({scenario}));
@@ -64,7 +64,8 @@ class HelpersTest : public ::testing::TestWithParam<int> {
     }
   }
 
-  // The same; and in a scope the last rank gets its own value, of what the others do not call.
+  // Expects the same, and that in a scope the last rank gets its own value, although no other rank
+  // calls.
   static void ExpectOutputsAlsoInAScope(const std::string& scenario, const Expected& expected) {
     ExpectOutputs(scenario, expected);
     if (GetParam() == kSerial) return;
@@ -222,7 +223,7 @@ TEST_P(HelpersTest, AnAllReduceInAScopeGivesTheCallersOwnNumbers) {
   });
 }
 
-// The program links Gloo alone.
+// The program links only Gloo.
 TEST_P(HelpersTest, DeviceIsTheCpuWithGloo) {
   const std::string told = GetParam() == kSerial ? "cpu, backend '', model serial, 0 MiB"
                                                  : "cpu, backend 'gloo', model muster-gloo, 0 MiB";
@@ -243,7 +244,7 @@ TEST_P(HelpersTest, ShowConfigLogsWhoAndWhereThisProcessIs) {
   });
 }
 
-// As with Slurm's cyclic distribution.
+// Ranks are distributed as by Slurm's cyclic distribution.
 TEST(CyclicRanksTest, RunOncePerNodeRunsOnTheFirstRankOfEachNode) {
   const auto daemon = TestDaemon::Start({"--world-size=4"});
   std::vector<std::unique_ptr<Process>> ranks;

@@ -50,7 +50,7 @@ std::string Text(const absl::Status& status) { return std::string(status.message
 
 absl::StatusOr<std::unique_ptr<Job>> Join() { return Job::Join(JobOptions::FromEnvironment()); }
 
-// Joins and checks its place and its companions.
+// Joins, and checks the places of this rank and its companions.
 absl::Status MeetAll(int size) {
   const auto job = Join();
   if (!job.ok()) return job.status();
@@ -80,7 +80,7 @@ TEST(LaunchTest, TheProcessesFormAJob) {
   }
 }
 
-// Only the processes of this launch find its token.
+// Checks that this process finds the token, which only processes of this launch can.
 absl::Status MeetWithTheToken(const std::string& said) {
   absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment();
   if (!options.ok()) return options.status();
@@ -166,7 +166,7 @@ TEST(LaunchTest, EveryErrorIsCarriedBack) {
               AllOf(HasSubstr("1 of 3 processes failed: rank 1 (pid "), HasSubstr("out of luck")));
 }
 
-// Rank 1 cannot use its GPU, and the others end because of it, or are ended.
+// Rank 1 cannot use its GPU. The other ranks end because of that, or are ended.
 TEST(LaunchTest, TheExitCodeIsThatOfTheGuiltyProcess) {
   const auto fail = [](int local_rank) {
     if (local_rank == 0) return absl::AbortedError("rank 1 was lost");
@@ -190,7 +190,7 @@ TEST(LaunchTest, WhereNobodyHereIsGuiltyTheExitCodeSaysSo) {
 TEST(LaunchTest, AMachineWithoutRoomForTheProcessesIsUnhealthy) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = dup(STDIN_FILENO);  // the lowest descriptor that is free
+  const int next = dup(STDIN_FILENO);  // the lowest free descriptor
   close(next);
   rlimit few = before;
   few.rlim_cur = next + 1;
@@ -220,7 +220,7 @@ TEST(LaunchTest, ExceptionsAndExitStatusesAreTold) {
 
 TEST(LaunchTest, TheOthersSayWhoWasKilled) {
   LaunchOptions options = Slots(3);
-  options.failure_wait = absl::Minutes(1);  // for them to say it
+  options.failure_wait = absl::Minutes(1);  // so that all ranks can report it
   const auto run = [](int local_rank) -> absl::Status {
     const auto job = Join();
     if (!job.ok()) return job.status();
@@ -257,7 +257,7 @@ TEST(LaunchTest, AKilledRankIsReportedAtOnceWithItsSignal) {
               AllOf(HasSubstr("rank 1"), HasSubstr("killed by signal 9 (SIGKILL)")));
 }
 
-// The pid of this process's sibling that is a musterd.
+// Returns the pid of the musterd that is a sibling of this process.
 pid_t CoordinatorPid() {
   const std::string siblings = absl::StrCat("/proc/", getppid(), "/task/", getppid(), "/children");
   std::ifstream children(siblings);
@@ -319,7 +319,7 @@ TEST(LaunchTest, WhoDoesNotEndAfterAFailureIsEnded) {
   EXPECT_THAT(Text(result.status()), HasSubstr("processes failed: rank 0 "));
 }
 
-// The verdicts on the barrier; there may be earlier ones, on a slow start.
+// Returns the verdicts on the barrier. On a slow start there may be earlier ones on other calls.
 std::vector<std::string> VerdictsOnTheBarrier(const std::string& folder) {
   std::vector<std::string> verdicts;
   for (const std::string& path : Matches(folder + "/hang-*/verdict.txt")) {
@@ -329,7 +329,7 @@ std::vector<std::string> VerdictsOnTheBarrier(const std::string& folder) {
   return verdicts;
 }
 
-// Rank 1 comes once it is written where it is: in no call of the job.
+// Rank 1 arrives only when a verdict has been written. Until then it is in no call of the job.
 absl::Status LetTheOthersWait(const std::string& folder) {
   const auto job = Join();
   if (!job.ok()) return job.status();
@@ -370,7 +370,7 @@ TEST(LaunchTest, AJobIsRefused) {
     if (!job.ok()) return job.status();
     return Launch(Slots(1), [] {}).status();
   };
-  // In a fork, because gRPC's threads may outlive the job.
+  // Runs in a fork, because gRPC's threads may outlive the job.
   const LaunchResult result = Result(Launch(Slots(1), launch_beside_a_job));
   EXPECT_EQ(result.processes[0].status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Text(result.processes[0].status), HasSubstr("cannot fork this process"));

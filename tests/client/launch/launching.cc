@@ -1,5 +1,6 @@
-// A program that launches its ranks by itself. Arguments: what they do, the number of processes on
-// this machine, and, for several machines, their number, which one this is, and the coordinator.
+// A program that launches its own ranks. Arguments: what the ranks do, the number of processes on
+// this machine and, for several machines, their number, the index of this machine, and the
+// coordinator.
 //
 //   meet   join, gather the places of all ranks, print them
 //   wait   join, start a process in the background, and wait for a signal

@@ -1,4 +1,4 @@
-// Programs that launch their ranks by themselves: several machines, signals, and no orphans.
+// Tests of programs that launch their own ranks: several machines, signals, and no orphans.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -30,7 +30,8 @@ std::vector<std::string> Program(const std::vector<std::string>& arguments) {
   return argv;
 }
 
-// Below those that the kernel gives out by itself: nobody has it before the coordinator does.
+// Returns a port below the kernel's ephemeral ports, so that no other process gets it before the
+// coordinator does.
 int FreePort() {
   std::random_device random;
   while (true) {
@@ -46,7 +47,7 @@ int FreePort() {
   }
 }
 
-// As ps(1) shows it; X where there is none.
+// Returns the state as ps(1) shows it, or X if there is no such process.
 char StateOf(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   std::string stat;
@@ -57,7 +58,7 @@ char StateOf(pid_t pid) {
 
 bool Stopped(pid_t pid) { return StateOf(pid) == 'T'; }
 
-// A zombie, which an orphan's adopter may leave for a while, has ended.
+// A zombie counts as ended. An orphan's new parent may reap it late.
 bool Lives(pid_t pid) { return StateOf(pid) != 'Z' && StateOf(pid) != 'X'; }
 
 bool WaitUntilDead(const std::vector<pid_t>& pids) {
@@ -85,7 +86,7 @@ class WaitingProgramTest : public ::testing::Test {
 
   std::unique_ptr<Process> program_ =
       Process::Start(Program({"wait", "2"}), {{"MUSTER_MUSTERD", MusterdPath()}});
-  std::vector<pid_t> pids_;  // of the ranks and of what they have started
+  std::vector<pid_t> pids_;  // of the ranks and of the processes that they have started
   pid_t supervisor_ = 0;
 };
 
@@ -142,7 +143,7 @@ TEST(LaunchingProgramTest, AnInterruptCountsThoughAShellHasIgnoredIt) {
   EXPECT_THAT(running->Output(), HasSubstr("was killed by signal 2 (SIGINT)"));
 }
 
-// The first machine hosts the coordinator, and has nothing left to do when its only rank is lost.
+// The first machine hosts the coordinator. It has no ranks left when its only rank is lost.
 TEST(LaunchingProgramTest, AFailureOnOneMachineEndsRanksThatMakeNoCallsOnTheOther) {
   const std::string coordinator = absl::StrCat("127.0.0.1:", FreePort());
   std::vector<std::unique_ptr<Process>> machines;

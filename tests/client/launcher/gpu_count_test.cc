@@ -12,7 +12,7 @@ namespace {
 
 class GpuCountTest : public ::testing::Test {
  protected:
-  // A folder of device files, as a machine with four GPUs has.
+  // Makes a folder of device files like a machine's with four GPUs.
   void SetUp() override {
     for (const char* name :
          {"nvidia0", "nvidia1", "nvidia2", "nvidia10", "nvidiactl", "nvidia-uvm", "null"}) {

@@ -1,5 +1,5 @@
-// What a launcher makes of what it has gathered: what it sends to a coordinator that takes no more
-// than so much, and what it writes.
+// Tests of what a launcher sends of its gathered files to a coordinator that limits the size of
+// calls, and of what it writes.
 
 #include "client/launcher/inquiry_gatherer.h"
 
@@ -28,7 +28,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Takes reports of so many bytes at most, and answers with that inquiry.
+// A coordinator that takes reports of at most `most` bytes, and answers with this inquiry.
 class Coordinator final : public v1::CoordinatorService::Service {
  public:
   explicit Coordinator(size_t most, v1::Inquiry inquiry = {})
@@ -69,7 +69,8 @@ class Coordinator final : public v1::CoordinatorService::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// Of a node of 32 ranks: as many bytes of files as a node may send, and what was seen of the ranks.
+// Returns the calls of a node of 32 ranks that reports as many bytes of files as a node may send,
+// and what it saw of each rank.
 std::vector<v1::ReportInquiryRequest> Report(size_t most) {
   Coordinator coordinator(most);
   CoordinatorClient client(coordinator.address(), {});
@@ -113,7 +114,7 @@ v1::Inquiry InquiryOf(uint64_t number) {
   return inquiry;
 }
 
-// What becomes of an inquiry where the coordinator is at `latest`.
+// The outcome of an inquiry if the coordinator is at inquiry `latest`.
 struct Written {
   std::string said;
   std::string verdict;

@@ -1,4 +1,4 @@
-// What ranks leave behind: which processes it is, and how they end.
+// Tests of which processes ranks leave behind, and how they end.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ constexpr pid_t kLiving = 20;
 constexpr pid_t kEnded = 30;
 constexpr pid_t kAlsoEnded = 40;
 
-// In the session of the supervisor, where it says nothing else.
+// Returns a process. It is in the supervisor's session unless `session` says otherwise.
 ProcessInfo Process(pid_t pid, pid_t parent, pid_t group, pid_t session = 1) {
   return {pid, parent, group, session, /*started=*/7, absl::StrCat("p", pid)};
 }
@@ -70,25 +70,26 @@ TEST(ProcessTreeTest, WhatComesOfAProcessIsKnownByParentGroupAndSession) {
   const std::vector<ProcessInfo> processes = {
       Process(kLiving, kSupervisor, kLiving),
       Process(21, kSupervisor, kLiving),      // an orphan, in its group
-      Process(23, 22, 23, 22),                // found before its parent
-      Process(22, kLiving, 22, 22),           // a session of its own
+      Process(23, 22, 23, 22),                // listed before its parent
+      Process(22, kLiving, 22, 22),           // in its own session
       Process(24, kSupervisor, 24, 22),       // an orphan in that session
-      Process(kEnded, kSupervisor, kEnded),   // another one
-      Process(31, kSupervisor, kSupervisor),  // of nobody that is known
+      Process(kEnded, kSupervisor, kEnded),   // another orphan
+      Process(31, kSupervisor, kSupervisor),  // of no known rank
   };
   EXPECT_THAT(Pids(NotOf({kLiving}, processes)), ElementsAre(kEnded, 31));
 }
 
-// ---- Which processes ----
+// ---- Which processes are leftovers ----
 
-// A folder in which it says what /proc would.
+// A folder that stands in for /proc.
 class LeftoverFinderTest : public ::testing::Test {
  protected:
-  // The environment of a process of that rank.
+  // Writes the environment of a process of the rank with this secret.
   void Describe(pid_t pid, const std::string& secret) {
     std::ofstream(File(pid)) << Environment(secret);
   }
-  // As if it held its memory map: a read waits until Release().
+  // Makes a read of the process's environment block until Release(), as if the process held its
+  // memory map.
   void Hold(pid_t pid) { ASSERT_EQ(mkfifo(File(pid).c_str(), 0600), 0); }
   void Release(pid_t pid, const std::string& secret) {
     std::ofstream(File(pid)) << Environment(secret);
@@ -98,7 +99,7 @@ class LeftoverFinderTest : public ::testing::Test {
     const LeftoverFinder::Ranks ranks = {{kLiving}, {kEnded, kAlsoEnded}};
     return finder_.Of(ended, absl::StrCat("secret-", ended), ranks, processes);
   }
-  // Once nothing is undecided.
+  // Finds leftovers until no process is undecided.
   std::vector<pid_t> FindAll(pid_t ended, const std::vector<ProcessInfo>& processes) {
     Leftovers left;
     EXPECT_TRUE(WaitUntil([&] {
@@ -127,7 +128,7 @@ TEST_F(LeftoverFinderTest, FindsTheGroupAndWhatHasInheritedTheSecret) {
   Describe(52, "secret-20");
   Describe(53, "secret-40");
   const std::vector<ProcessInfo> processes = {
-      Process(50, kSupervisor, kEnded),  // which no one describes
+      Process(50, kSupervisor, kEnded),  // its environment is missing
       Process(51, kSupervisor, 51, 51), Process(52, kSupervisor, 52, 52),
       Process(53, kSupervisor, 53, 53), Process(54, kSupervisor, 54, 54)};
   EXPECT_THAT(FindAll(kEnded, processes), UnorderedElementsAre(50, 51));
@@ -157,7 +158,7 @@ TEST_F(LeftoverFinderTest, WaitsForNoProcessThatHoldsItsMemoryMap) {
   }));
   EXPECT_THAT(Pids(left.undecided), ElementsAre(51));
   EXPECT_THAT(Pids(left.processes), ElementsAre(52));
-  // Asked for another rank, it says the same of both, and nothing is read twice.
+  // The answer for another rank says the same of both processes, and nothing is read twice.
   EXPECT_THAT(Pids(Find(kAlsoEnded, processes).undecided), ElementsAre(51));
   Release(51, "secret-30");
   EXPECT_THAT(FindAll(kEnded, processes), UnorderedElementsAre(51, 52));
@@ -173,7 +174,7 @@ TEST_F(LeftoverFinderTest, TakesNoProcessForAnEarlierOneWithItsPid) {
   EXPECT_THAT(FindAll(kEnded, {process}), IsEmpty());
 }
 
-// ---- How they end ----
+// ---- How leftovers end ----
 
 TEST(CleanupTest, WaitsAWhileForWhatIsUndecidedAndThenSaysWhatItLeaves) {
   const absl::Time begin;
@@ -182,7 +183,7 @@ TEST(CleanupTest, WaitsAWhileForWhatIsUndecidedAndThenSaysWhatItLeaves) {
   Cleanup cleanup([&] { return left; }, [&](const std::string& text) { said.push_back(text); },
                   /*grace=*/absl::Hours(1), begin);
   EXPECT_FALSE(cleanup.Step(begin));
-  left.undecided.push_back(Process(52, kSupervisor, 52));  // comes later, and may take as long
+  left.undecided.push_back(Process(52, kSupervisor, 52));  // later, with a grace of its own
   EXPECT_FALSE(cleanup.Step(begin + absl::Seconds(1)));
   EXPECT_FALSE(cleanup.Step(begin + absl::Seconds(2)));
   ASSERT_THAT(said, ElementsAre(HasSubstr("whether a rank left p51 (pid 51) in the background")));

@@ -1,4 +1,4 @@
-// The last of what ranks have written, for hang bundles.
+// Tests of the last lines of ranks' output, for bundles of hangs.
 
 #include "client/launcher/output_tails.h"
 
@@ -22,7 +22,7 @@ TEST(OutputTailsTest, KeepsWhatEachHasWrittenApart) {
   EXPECT_EQ(tails.Of("rank 2"), "");
 }
 
-// A secret that is known by the name before it must not be shown without that.
+// The cut must not separate a secret from the name before it, by which it is recognized.
 TEST(OutputTailsTest, WhereverItIsCutTheLastLinesAreWhole) {
   for (size_t before = 0; before < 3 * kMost; before += 997) {
     OutputTails tails;

@@ -14,7 +14,7 @@ using ::testing::StartsWith;
 
 using Variables = std::vector<std::string>;
 
-// The third of three nodes with eight ranks each.
+// Returns the plan of the third of three nodes with eight ranks each.
 JobPlan MultiNode() {
   JobPlan plan;
   plan.job = "default";

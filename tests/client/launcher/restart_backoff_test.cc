@@ -1,4 +1,4 @@
-// When a launcher starts its coordinator again.
+// Tests of when a launcher restarts its coordinator.
 #include "client/launcher/restart_backoff.h"
 
 #include <vector>
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 const absl::Time kBegin = absl::UnixEpoch();
 constexpr absl::Duration kPatience = absl::Minutes(10);
 
-// The pauses after each of that many ends, of a process that ends as soon as it is started.
+// Returns the pauses after each of `ends` ends of a process that ends as soon as it is started.
 std::vector<absl::Duration> Pauses(RestartBackoff* backoff, int ends) {
   std::vector<absl::Duration> pauses;
   absl::Time now = kBegin;
@@ -49,7 +49,7 @@ TEST(RestartBackoffTest, AProcessThatHasRunForAWhileIsStartedAgainAtOnce) {
   Pauses(&backoff, 5);
   const absl::Time started = kBegin + absl::Minutes(1);
   EXPECT_EQ(backoff.NextPause(started, started + absl::Seconds(10)), absl::ZeroDuration());
-  // And waited for anew, however long ago it ended at first.
+  // The wait begins anew, however long ago the process first ended.
   const absl::Time again = kBegin + 2 * kPatience;
   EXPECT_EQ(backoff.NextPause(again - absl::Seconds(10), again), absl::ZeroDuration());
   EXPECT_EQ(backoff.NextPause(again, again), absl::Milliseconds(100));

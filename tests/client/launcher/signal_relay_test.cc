@@ -1,4 +1,4 @@
-// Which of a launcher's signals are passed on to its supervisor.
+// Tests of which signals a launcher passes on to its supervisor.
 #include "client/launcher/signal_relay.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ class SignalRelayTest : public ::testing::Test {
     close(pipe_.write_end);
   }
 
-  // What the supervisor has got since the last call.
+  // Returns what the supervisor has got since the last call.
   std::string Got() {
     char bytes[64];
     const ssize_t size = read(pipe_.read_end, bytes, sizeof(bytes));
@@ -58,7 +58,7 @@ TEST_F(SignalRelayTest, EachWishIsPassedOn) {
   EXPECT_EQ(relay_.ending_signal(), SIGINT);
 }
 
-// As by a user who leans on Ctrl-C, or a script that signals until the run has ended.
+// A user may hold down Ctrl-C, or a script may signal until the run has ended.
 TEST_F(SignalRelayTest, WhoNeverPausesIsHeardAgain) {
   std::string got;
   EXPECT_TRUE(WaitUntil([&] {

@@ -1,4 +1,4 @@
-// How the command line words ranks, ends of processes and outcomes of runs.
+// Tests of the command line's words for ranks, ends of processes and outcomes of runs.
 
 #include <signal.h>
 

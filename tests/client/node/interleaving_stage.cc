@@ -11,7 +11,7 @@ constexpr size_t kStackBytes = 128 << 10;
 constexpr int kMostSteps = 200'000;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// Stacks are used again: making one costs more than a whole schedule.
+// Returns stacks to reuse: making one costs more than a whole schedule.
 std::vector<std::unique_ptr<char[]>>& SpareStacks() {
   static auto* const stacks = new std::vector<std::unique_ptr<char[]>>();
   return *stacks;
@@ -29,7 +29,7 @@ std::unique_ptr<char[]> TakeStack() {
 
 Stage* Stage::current_ = nullptr;
 
-// Those that have not ended are unwound, which touches nothing that is shared.
+// Unwinds the actors that have not ended. That touches nothing that is shared.
 Stage::~Stage() {
   for (const auto& actor : actors_) {
     actor->killed = true;

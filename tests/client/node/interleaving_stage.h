@@ -12,9 +12,9 @@
 
 namespace muster::internal {
 
-// Runs actors that share memory in one thread, one step of one of them at a time: which one is
-// drawn from a seed. An actor can be killed or paused between any two of its steps. Time is
-// simulated, and passes by itself while all wait.
+// A scheduler that runs actors with shared memory in one thread, one step of one actor at a time. A
+// seed decides which actor is next. An actor can be killed or paused between any two of its steps.
+// Time is simulated, and passes on its own while all actors wait.
 class Stage {
  public:
   explicit Stage(uint64_t seed) : random_(seed) {}
@@ -22,27 +22,27 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // Actors are numbered in the order in which they are added.
+  // Adds an actor. Actors are numbered in the order in which they are added.
   void Add(std::function<void()> actor);
-  // Runs until all actors have ended or were killed. `between` is called between steps. False if
-  // that takes too many steps.
+  // Runs until all actors have ended or were killed. Calls `between` between steps. Returns false
+  // if there are too many steps.
   bool Run(const std::function<void()>& between);
 
   uint32_t Pick(uint32_t n) { return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_); }
   int64_t now() const { return now_; }
-  // Nobody makes a step for so long.
+  // Lets `nanos` pass in which no actor makes a step.
   void Pass(int64_t nanos) { now_ += nanos; }
 
   void Kill(size_t actor) { actors_[actor]->killed = true; }
-  // The actor makes no step for so long.
+  // Pauses the actor: it makes no step for `nanos`.
   void Pause(size_t actor, int64_t nanos);
   bool alive(size_t actor) const { return !actors_[actor]->killed && !actors_[actor]->ended; }
-  // For how long the actor has been paused so far.
+  // Returns for how long the actor has been paused so far.
   int64_t paused(size_t actor) const { return actors_[actor]->paused; }
 
-  // ---- For actors, or outside of them (then Step does nothing) ----
+  // ---- For actors. Elsewhere, Step() does nothing ----
   static void Step();
-  // Until the word changes and somebody wakes the actor, or the time is up.
+  // Blocks until the word changes and another actor wakes this one, or until the time is over.
   static void Wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t nanos);
   static void Wake(std::atomic<uint32_t>* word);
   static void Sleep(int64_t nanos);
@@ -57,7 +57,7 @@ class Stage {
     bool ended = false;
     bool killed = false;
     const std::atomic<uint32_t>* waits_for = nullptr;
-    int64_t wakes = 0;  // not before, while it sleeps or waits
+    int64_t wakes = 0;  // the time before which it stays asleep
     int64_t paused_until = 0;
     int64_t paused = 0;
   };

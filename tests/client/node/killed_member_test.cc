@@ -1,4 +1,4 @@
-// Processes that meet in a real segment and are really killed, at whatever instruction.
+// Tests of processes that meet in a real segment and are killed at any instruction.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -23,12 +23,11 @@ namespace {
 
 constexpr uint32_t kMembers = 6;
 
-// The daemon, as far as this test needs one: who has arrived at the current number, of those who
-// are alive.
+// A stand-in for the daemon: which living members have arrived at the current number.
 struct Counter {
-  std::atomic<uint64_t> state{0};  // number, and a bit for each member that has arrived at it
+  std::atomic<uint64_t> state{0};  // the number, and a bit for each member that has arrived
   std::atomic<uint64_t> alive{(1u << kMembers) - 1};
-  std::atomic<uint64_t> together{0};  // members that were answered by another one
+  std::atomic<uint64_t> together{0};  // members that another one has answered
 
   static constexpr int kShift = 8;
   uint64_t number() const { return state >> kShift; }
@@ -37,7 +36,7 @@ struct Counter {
     while (before >> kShift == at && !state.compare_exchange_weak(before, before | members)) {
     }
   }
-  // Whether the number is over: all who are alive have arrived.
+  // Returns whether the number is over, because all living members have arrived.
   bool IsOver(uint64_t at) {
     uint64_t before = state;
     const uint64_t all = (1u << kShift) - 1;
@@ -50,7 +49,8 @@ struct Counter {
 
 std::string ResultOf(uint64_t number) { return std::to_string(number) + std::string(200, '.'); }
 
-// Of a child: meets until it is killed, or all is over. Exits with what is wrong.
+// A child process, which meets until it is killed or all numbers are over. Its exit code says what
+// went wrong.
 class Member {
  public:
   Member(NodeSegment* segment, uint32_t self, Counter* counter)
@@ -164,7 +164,7 @@ TEST_F(KilledMemberTest, TheOthersGoOn) {
   std::mt19937 random(1);
   for (uint32_t m = 0; m + 1 < kMembers; ++m) {
     ASSERT_TRUE(AwaitNumber(kEach * m + random() % kEach)) << "at " << counter_->number();
-    usleep(random() % 2000);  // at any instruction; nothing waits for this
+    usleep(random() % 2000);  // any instruction will do; nothing waits for this
     ASSERT_EQ(kill(children_[m], SIGKILL), 0);
     EXPECT_TRUE(WIFSIGNALED(StatusOf(m)));
     counter_->alive &= ~(uint64_t{1} << m);
@@ -181,7 +181,7 @@ TEST_F(KilledMemberTest, OneThatIsStoppedHoldsNobodyUpThroughItsSlots) {
   for (uint32_t m = 0; m < 3; ++m) {
     ASSERT_TRUE(AwaitNumber(kEnd / 4 * (m + 1) / 2));
     ASSERT_EQ(kill(children_[m], SIGSTOP), 0);
-    counter_->alive &= ~(uint64_t{1} << m);  // as the daemon would have it lost
+    counter_->alive &= ~(uint64_t{1} << m);  // as the daemon would count it lost
     const uint64_t now = counter_->number();
     ASSERT_TRUE(AwaitNumber(now + 10)) << "at " << counter_->number();
   }

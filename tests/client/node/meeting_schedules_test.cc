@@ -1,16 +1,18 @@
-// Random schedules of the members of one node that meet at collectives.
+// Tests random schedules of the members of one node that meet at collectives.
 //
-// Members run the real protocol, one step of shared memory at a time, in an order that is drawn
-// from a seed, against a model of the daemon. They are killed or paused between any two steps,
-// sessions end, the daemon is restarted, and what senders send is refused, loses its answer,
-// arrives late, or has no answer that counts. What must hold:
-//   1. what is sent is what its owner has posted under that attempt, whole, and nobody is taken
-//      twice under one attempt;
-//   2. whoever is answered by its node gets the result of the number that it has posted, which the
-//      daemon has completed, under a session that still was the current one when it was sent;
-//   3. nobody waits longer than it takes to gather and to lose patience, however the others end;
-//   4. who gives up is told that it was taken, if it was.
-// A failing seed is printed; MUSTER_TEST_SEED=N runs that one alone.
+// Members run the real protocol against a model of the daemon. Each takes one step of shared memory
+// at a time, in an order that is drawn from a seed. They are killed or paused between any two
+// steps. Sessions end, and the daemon restarts. A sender's call is rejected, loses its answer,
+// arrives late, or gets an answer that no longer counts. These must hold:
+//   1. A sent part is, as a whole, what its owner has posted under that attempt. No arrival is
+//      taken twice under one attempt.
+//   2. A member that its node answers gets the result of the number that it has posted. The daemon
+//      has completed this number, under a session that was current when the part was sent.
+//   3. However the other members end, no member waits longer than it takes to gather and to lose
+//      patience.
+//   4. A member that gives up is told if its arrival was taken.
+//
+// A failing seed is printed. MUSTER_TEST_SEED=N runs only this seed.
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,7 +47,7 @@ struct Staged {
   static void Wake(SlotFutex* word) { Stage::Wake(word); }
 };
 
-// What a segment has for one member in one group.
+// The memory of one member in one group.
 struct Memory {
   SlotFutex word{0};
   SharedWord content[kWords] = {};
@@ -78,8 +80,8 @@ class Schedule {
     }
   }
 
-  // Where nothing happens to them: how many arrivals there were, and how many of them were calls of
-  // their own. (Of two who come last at the same time, each may send for itself.)
+  // In schedules without faults: the number of arrivals, and how many of them sent their own call.
+  // (If two members come last at the same time, each may send for itself.)
   int calm_arrivals() const { return calm_ ? static_cast<int>(size_ * kNumbers) : 0; }
   int calm_own_calls() const { return calm_ ? own_calls_ : 0; }
 
@@ -160,7 +162,7 @@ class Schedule {
         ++self.next;
         return;
       case MeetingEnd::kDeadline:
-        // It asks who is missing, and may find that nobody is; then it calls again, later.
+        // It asks which members are missing. If none is, it calls again, later.
         if (end.was_taken) self.withdrawn[self.next] = ++self.attempt;
         Withdraw(m, self.next);
         if (completed_.count(self.next) > 0) ++self.next;
@@ -171,7 +173,7 @@ class Schedule {
     }
   }
 
-  // A call of its own, under a higher attempt: parked until all have arrived.
+  // Sends a call of its own, under a higher attempt. The call is parked until all have arrived.
   void CallAlone(uint32_t m) {
     Member& self = members_[m];
     ++own_calls_;
@@ -187,7 +189,7 @@ class Schedule {
     }
   }
 
-  // ---- What a sender sends, and what becomes of it ----
+  // ---- A sender's call, and its outcome ----
 
   void CheckParts(uint32_t sender, const Parts& parts) {
     EXPECT_EQ(parts[0].member, sender);
@@ -207,7 +209,7 @@ class Schedule {
     const uint64_t session = members_[sender].session;
     const int64_t until = stage_.now() + kTimes.patience;
     const uint32_t fate = calm_ ? 9 : stage_.Pick(10);
-    if (fate == 0) return std::nullopt;  // refused
+    if (fate == 0) return std::nullopt;  // rejected
     if (fate == 1) late_.push_back(parts);
     if (fate > 1) Arrive(parts);
     std::vector<uint32_t> completed;
@@ -216,12 +218,13 @@ class Schedule {
       completed = Completed(parts);
     } while (fate > 1 && completed.empty() && stage_.now() < until && !broken_ &&
              instance_ == parts[0].contribution.daemon_instance);
-    if (fate <= 2 || completed.empty()) return std::nullopt;  // no answer, or one that is lost
+    if (fate <= 2 || completed.empty()) return std::nullopt;  // no answer, or it is lost
     if (members_[sender].session != session) return std::nullopt;
     return Delivery{completed, ResultOf(parts[0].contribution.sequence)};
   }
 
-  // Parts that the daemon has completed the collective with: others have been superseded.
+  // Returns the parts with which the daemon has completed the collective. The other parts were
+  // superseded.
   std::vector<uint32_t> Completed(const Parts& parts) {
     std::vector<uint32_t> completed;
     const uint64_t number = parts[0].contribution.sequence;
@@ -261,7 +264,7 @@ class Schedule {
     if (completed_.count(number) == 0) arrivals_[number][m].counts = false;
   }
 
-  // ---- What happens to them ----
+  // ---- Faults ----
 
   void Interfere() {
     if (dead_since_ > 0 && stage_.now() > dead_since_ + 500 * kMilli) broken_ = true;
@@ -297,7 +300,8 @@ class Schedule {
     if (dead_since_ == 0) dead_since_ = stage_.now();
   }
 
-  // As the process's other threads do when the stream ends: first it takes its arrival back.
+  // Ends a session as the process's other threads do when the stream ends: first it revokes the
+  // member's arrival.
   void EndSession(uint32_t m) {
     if (!stage_.alive(m)) return;
     members_[m].slots->Revoke();
@@ -314,7 +318,7 @@ class Schedule {
 
   Stage stage_;
   const uint32_t size_;
-  bool calm_ = false;  // nothing happens but the calls
+  bool calm_ = false;  // no faults, only calls
   std::vector<Memory> memory_;
   std::vector<Member> members_;
   int own_calls_ = 0;

@@ -1,5 +1,5 @@
-// Threads that meet at collectives through one piece of memory, in real time: what schedules of
-// single steps cannot show, the order of memory, is for the thread sanitizer and the processor.
+// Tests of threads that meet at collectives in shared memory, in real time. Schedules of single
+// steps cannot test the memory orders. Here the processor and the thread sanitizer do.
 
 #include <atomic>
 #include <memory>
@@ -26,7 +26,7 @@ struct Memory {
   SharedWord result[kWords] = {};
 };
 
-// Counts arrivals; completes a number when all have come.
+// Counts arrivals, and completes a number when all members have arrived.
 class Counter {
  public:
   void Arrive(uint64_t number, uint32_t member) {

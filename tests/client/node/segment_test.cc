@@ -1,4 +1,5 @@
-// The file behind a segment: who makes it, who may open it, and when it goes.
+// Tests of the file behind a segment: which process makes it, which may open it, and when it is
+// removed.
 
 #include "client/src/node/segment.h"
 
@@ -19,7 +20,7 @@
 namespace muster::internal {
 namespace {
 
-// A folder of its own in a tmpfs.
+// A new folder in a tmpfs.
 class SegmentTest : public ::testing::Test {
  protected:
   SegmentTest() {
@@ -109,7 +110,7 @@ TEST_F(SegmentTest, APlaceIsTakenOnce) {
   EXPECT_EQ(again.status().code(), absl::StatusCode::kFailedPrecondition) << again.status();
 }
 
-// A file that somebody has in use.
+// Puts a file there that a process has in use. Returns its descriptor.
 int Put(const std::string& path) {
   const int file = open(path.c_str(), O_CREAT | O_RDWR, 0600);
   flock(file, LOCK_SH);
@@ -173,7 +174,7 @@ TEST_F(SegmentTest, GroupsHaveSlotsOfTheirOwnUntilTheTableIsFull) {
   auto a = NodeSegment::Open(Of(0));
   auto b = NodeSegment::Open(Of(1));
   for (uint64_t group = 0; group < Of(0).groups; ++group) {
-    const uint64_t name = 100 + group * 16;  // they all begin to look at one place
+    const uint64_t name = 100 + group * 16;  // all names begin their search at the same place
     const auto slots = (*a)->FindGroup(name);
     ASSERT_TRUE(slots.has_value());
     ASSERT_EQ((*slots)[0].word->exchange(static_cast<uint32_t>(name)), 0u);

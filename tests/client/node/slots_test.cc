@@ -1,4 +1,4 @@
-// The slots of a group, one call at a time, and what is found in them that nobody should have
+// Tests of the slots of a group, one call at a time, and of content that no member should have
 // written.
 
 #include "client/src/node/slots.h"
@@ -80,7 +80,7 @@ TEST_F(SlotsTest, AnotherDaemonsSessionsAreNotMixed) {
   EXPECT_EQ(at(0).Take(7).size(), 1u);
 }
 
-// Numbers whose low bits are equal differ in the content.
+// Numbers with equal low bits still differ in the content.
 TEST_F(SlotsTest, WholeNumbersAreCompared) {
   ASSERT_TRUE(at(0).Post(Of(7)) && at(1).Post(Of(7 + SlotWord::kSequences)));
   EXPECT_EQ(at(0).Take(7).size(), 1u);
@@ -108,7 +108,7 @@ TEST_F(SlotsTest, WhatDoesNotFitIsNotPostedOrPublished) {
   EXPECT_EQ(at(1).Own().state, SlotState::kReleased);
 }
 
-// ---- What somebody writes who does not keep to the rules ----
+// ---- A member that breaks the rules ----
 
 TEST_F(SlotsTest, LengthsAndBytesThatMakeNoSenseAreLeftOut) {
   for (const uint64_t length :
@@ -120,7 +120,7 @@ TEST_F(SlotsTest, LengthsAndBytesThatMakeNoSenseAreLeftOut) {
     EXPECT_EQ(at(0).Take(7).size(), 1u) << length;
     EXPECT_EQ(at(1).Own().state, SlotState::kReleased) << "it is not left to wait";
   }
-  for (int word = 1; word < 10; ++word) {  // the lengths of fields among them
+  for (int word = 1; word < 10; ++word) {  // includes the lengths of fields
     at(0).Revoke();
     at(1).Revoke();
     ASSERT_TRUE(at(0).Post(Of(7, "payload")) && at(1).Post(Of(7)));

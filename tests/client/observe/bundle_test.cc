@@ -1,4 +1,4 @@
-// The texts of a bundle: how long they may be, and where they may go.
+// Tests of a bundle's texts: how long they may be, and where they may be written.
 
 #include "client/observe/bundle.h"
 
@@ -99,7 +99,7 @@ TEST(BundleTest, AFolderThatSomebodyElseHasPutThereIsRefused) {
   ASSERT_EQ(symlink(theirs.c_str(), (root + "/own/nodes").c_str()), 0);
   EXPECT_FALSE(WriteFiles(root + "/own/", {{"nodes/n1/x.txt", "text"}}).ok());
   EXPECT_THAT(NamesIn(theirs), SizeIs(0));
-  // What is planted instead of a file is replaced, and not written through.
+  // A link that was planted at a file's path is replaced; the write does not follow it.
   ASSERT_EQ(symlink((theirs + "/x").c_str(), (root + "/own/verdict.txt").c_str()), 0);
   EXPECT_TRUE(WriteFiles(root + "/own", {{"verdict.txt", "text"}}).ok());
   EXPECT_THAT(NamesIn(theirs), SizeIs(0));

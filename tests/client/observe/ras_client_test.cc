@@ -1,4 +1,4 @@
-// NCCL's RAS, of which the protocol is a few lines, played by a thread.
+// Tests against a fake of NCCL's RAS, whose protocol is a few lines. A thread plays it.
 
 #include "client/observe/ras_client.h"
 
@@ -24,7 +24,8 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// Answers each line by what `answer` says: nothing means the end, and an empty text silence.
+// A server of NCCL's RAS. Answers each line with `answer(line)`, or not at all if that is empty.
+// Closes the connection after a STATUS.
 class FakeRas {
  public:
   using Answer = std::function<std::string(const std::string& line)>;

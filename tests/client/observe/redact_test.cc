@@ -1,4 +1,4 @@
-// What must not be in a bundle.
+// Tests that secrets are removed from a bundle.
 
 #include "client/observe/redact.h"
 
@@ -20,8 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Calls it on a thread with the stack that glibc gives where none is asked for and the limit is
-// small.
+// Calls `call` on a thread with a stack as small as glibc's default under a low stack limit.
 void OnASmallStack(std::function<void()> call) {
   pthread_attr_t small;
   pthread_attr_init(&small);

@@ -1,4 +1,4 @@
-// What the kernel says of processes; the ways of standing still are those of tests/fault.
+// Tests of what the kernel shows of processes. tests/fault has the ways in which ranks hang.
 
 #include "client/observe/sight.h"
 
@@ -48,13 +48,14 @@ char StateOf(pid_t pid) {
   return stat ? stat->state : '?';
 }
 
-// Of a sleep(1) that was just started.
+// Waits until a sleep(1) that was just started sleeps. Returns false after a time-out.
 bool FallsAsleep(pid_t pid) {
   return WaitUntil([&] { return Look(pid).Take(absl::Milliseconds(1)).call == "clock_nanosleep"; });
 }
 
-// A process that somebody can put into state D, out of the reach of signals, as a disk would, and
-// that ends when it comes out of that: the parent of a vfork() whose child does not go on.
+// A process that the test can put into state D, where signals do not reach it, as a slow disk
+// would. It is the parent of a vfork() whose child does not go on, and it ends when it leaves that
+// state.
 class StuckProcess {
  public:
   StuckProcess() : folder_(muster::testing::MakeTempDir()) {
@@ -74,7 +75,7 @@ class StuckProcess {
   }
   pid_t pid() const { return pid_; }
   const std::string& folder() const { return folder_; }
-  // A byte in it makes the process stuck.
+  // Returns the path of a fifo. A byte in it makes the process stuck.
   std::string begin() const { return folder_ + "/begin"; }
   std::string end() const { return folder_ + "/end"; }
   void Begin() const { EXPECT_EQ(write(begin_, "x", 1), 1); }
@@ -100,7 +101,7 @@ class StuckProcess {
   pid_t pid_ = -1;
 };
 
-// A program of this name comes first in PATH, for as long as this object is there.
+// A program of this name that comes first in PATH while the object lives.
 class StandIn {
  public:
   StandIn(const std::string& name, const std::string& script)
@@ -167,7 +168,8 @@ TEST(SightTest, AThreadThatRunsInBetweenIsNotStuck) {
   EXPECT_FALSE(earlier == *stuck) << "it has run for less than a tick";
 }
 
-// As long as a debugger of ours has a process, nothing can be said of it; of others', that they do.
+// While a debugger of ours holds a process, its state says nothing. If another debugger holds it,
+// that is reported.
 TEST(SightTest, WhatAHelperHoldsIsNotBlamedForThat) {
   auto sleeper = Process::Start({"sleep", "1000"});
   const pid_t pid = sleeper->pid();
@@ -193,7 +195,7 @@ TEST(SightTest, WhatAHelperHoldsIsNotBlamedForThat) {
   EXPECT_FALSE(look.held());
 }
 
-// Looks at a child of this process, which does that until it is killed.
+// A child process that does `what` until it is killed. The test looks at it.
 class Child {
  public:
   template <typename F>
@@ -212,7 +214,7 @@ class Child {
   const pid_t pid_;
 };
 
-// Who looks may have to wait for a processor, where all ranks compute.
+// If all ranks compute, the looking thread may have to wait for a processor.
 TEST(SightTest, WhatAThreadComputesIsCountedOverTheTimeThatHasPassed) {
   const Child child([] {
     while (true) {
@@ -248,8 +250,8 @@ TEST(SightTest, AProcessWhoseFirstThreadHasEndedIsWhatTheOthersDo) {
   close(writer);
 }
 
-// A look at a file must not wait for the server that the rank waits for. A process that asks a file
-// system in a way that waits is ended here.
+// Looking at a file must not wait for the server that the rank waits for. In this test, a process
+// that makes a file-system call that may wait is killed.
 TEST(SightTest, NoFileSystemIsAskedWhatADescriptorIs) {
   const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   const pid_t parent = getpid();
@@ -317,7 +319,7 @@ TEST(LocksTest, OnlyAJoinNamesTheThreadThatItWaitsFor) {
   std::atomic<pid_t> joins{0};
   std::thread waiter([&] {
     waits = gettid();
-    // A word of a program's own may have the value of a thread's id.
+    // A word of the program's own may have the value of a thread's id.
     while (word == getpid()) {
       syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, getpid(), nullptr, nullptr, 0);
     }
@@ -386,7 +388,7 @@ TEST(StackFilesTest, LeaveTheProcessAsItWas) {
       << "who has stopped it continues it";
 }
 
-// Else its signal would stop the process for good once the disk answers.
+// Otherwise the debugger's signal would stop the process for good once the disk answers.
 TEST(StackFilesTest, NoDebuggerIsAttachedToAProcessInStateD) {
   const StuckProcess process;
   process.Begin();
@@ -409,7 +411,7 @@ TEST(StackFilesTest, AProcessGoesOnThoughItsDebuggerWasKilledBeforeItCouldStopIt
   const std::vector<File> files = StackFiles(process.pid(), absl::Seconds(3));
   ASSERT_EQ(files.size(), 1u);
   EXPECT_THAT(files[0].content, HasSubstr("was killed"));
-  process.Begin();  // if the debugger was killed even before it had come to that
+  process.Begin();  // if the debugger was killed before it got to that
   process.End();
   EXPECT_TRUE(WaitUntil([&] { return StateOf(process.pid()) == 'Z'; }))
       << "it is in state " << StateOf(process.pid());

@@ -61,7 +61,7 @@ class DigitsTest(ranks.RanksTestCase):
                 self.check_same(text)
 
     def test_a_job_goes_on_after_a_loss(self):
-        # Rank 1 is killed by its own hand in the second epoch of the data.
+        # Rank 1 kills itself in the second epoch of the data.
         source = self.program("""
             from muster.examples import digits
             step = digits.PlainModel.step

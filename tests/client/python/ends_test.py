@@ -6,7 +6,7 @@ import ranks
 
 
 class InterruptTest(ranks.RanksTestCase):
-    # Kills this process in its next call that waits, and says afterwards how long it took.
+    # Interrupts this process in its next call that waits, and prints afterwards how long that took.
     INTERRUPT = """
         def interrupt(number=signal.SIGINT):
             def send():
@@ -24,7 +24,8 @@ class InterruptTest(ranks.RanksTestCase):
         for name in names:
             took = re.search(rf"{name}: ([\d.]+) ms", outcome.text)
             self.assertIsNotNone(took, outcome.text)
-            # Far more than a loaded machine takes; without the interruptible wait it would be a minute.
+            # Far more than a loaded machine needs. Without the interruptible wait it would be a
+            # minute.
             self.assertLess(float(took[1]), 10000, name)
         print(outcome.text)
 
@@ -174,7 +175,8 @@ class BlameTest(ranks.RanksTestCase):
         self.assertRegex((self.folder / "reason-0").read_text(), "rank 1 .*was lost")
 
     def test_innocent_ranks_exit_with_75(self):
-        # Each rank tells its own status, since the launcher ends what is left once it knows the guilty one.
+        # Each rank prints its own status, since the launcher ends the other ranks once it knows
+        # which rank failed.
         outcome = self.run_ranks(2, """
             if "MUSTER_TEST_CHILD" not in os.environ:
                 import subprocess

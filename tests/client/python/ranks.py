@@ -15,7 +15,8 @@ import unittest
 
 PROGRAM = os.environ.get("MUSTER_TEST_MUSTER") or shutil.which("muster", path=os.path.dirname(sys.executable))
 MUSTERD = os.environ.get("MUSTER_MUSTERD") or shutil.which("musterd", path=os.path.dirname(sys.executable))
-# What every rank begins with. Ranks wait for each other by files, so that no test depends on which one is faster.
+# The beginning of every rank's program. Ranks wait for each other by files, so no test depends on
+# which one is faster.
 PRELUDE = """
 import array, json, os, signal, sys, threading, time
 import muster

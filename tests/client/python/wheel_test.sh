@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tools/wheel makes is installed by pip in a bare environment, without a network, and works there: on its own, since
-# nothing here says where the library is.
+# Tests that pip installs the wheel of tools/wheel in a bare environment without a network. The
+# package must find its own library, since this test does not say where it is.
 set -euo pipefail
 
 fail() {
@@ -19,7 +19,7 @@ wheel=$(echo "$work"/out/muster-*-py3-none-manylinux_2_*.whl)
 grep -q "^wheel: $wheel " "$work/said" || fail "it does not say where it is: $(cat "$work/said")"
 
 echo "== one input gives one wheel"
-# Of small programs: what differs would not be their compression.
+# Compares small programs, in which compression makes no difference.
 small_library=$work/libsmall.so
 gcc -shared -x c -o "$small_library" - <<< 'int muster_small(void) { return 1; }'
 for time in 2001-01-01 2002-02-02; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# with_python.sh TEST.py...: runs a test of the Python package, with the library and the programs as Bazel has built them.
-# MUSTER_TEST_PYTHON is the interpreter, if not Debian's.
+# with_python.sh TEST.py...: runs tests of the Python package with the library and programs that
+# Bazel has built. MUSTER_TEST_PYTHON may name another interpreter than Debian's.
 set -euo pipefail
 
 ln -s "$PWD/client/shared/libmuster.so" "$TEST_TMPDIR/libmuster.so.0"

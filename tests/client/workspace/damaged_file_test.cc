@@ -1,4 +1,4 @@
-// Files that are damaged by accident, and files that are made to harm.
+// Tests of files that are damaged by accident, and of malicious files.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ std::string Hex(uint32_t number) {
   return text;
 }
 
-// A file with this header, with the right checksum in it.
+// Returns a file with this header and the right checksum.
 std::string Sealed(std::string header, const std::string& data) {
   const std::string key = R"("muster.header_crc32":"00000000)";
   const size_t place = header.find(key);
@@ -63,7 +63,7 @@ std::string Sealed(std::string header, const std::string& data) {
   return std::string(reinterpret_cast<const char*>(&length), 8) + header + data;
 }
 
-// A header of one tensor "t" of four bytes, "abcd".
+// Returns a header with one tensor "t" of four bytes, "abcd".
 Json OneTensor() {
   return {{"__metadata__",
            {{"muster.config", "null"},
@@ -197,7 +197,7 @@ TEST(DamagedFileTest, TensorsThatOverlapOrLeaveGaps) {
   EXPECT_THAT(RefusalOf(header, "abcd?abcd"), HasSubstr("leave a gap at byte 4"));
 }
 
-// Mutations that keep the checksum right get past it, to the code behind.
+// Mutations that keep the checksum right reach the code behind the check.
 TEST(DamagedFileTest, RandomMutationsOfAHeader) {
   std::mt19937 random(20240501);
   const std::string header = OneTensor().dump();

@@ -1,4 +1,5 @@
-// A reader sees whole files while a writer replaces them, and after it has been killed.
+// Tests that a reader sees whole files while a writer replaces them, and after the writer was
+// killed.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,7 +19,7 @@ using muster::testing::MakeTempDir;
 
 constexpr int kElements = 100'000;
 
-// Version v is {"v"} and a tensor of nothing but v.
+// Writes version v: {"v"}, and a tensor in which each element is v.
 absl::Status WriteVersion(const Workspace& workspace, int version) {
   const std::vector<int32_t> data(kElements, version);
   return workspace.Write({std::to_string(version), {{"x", ViewOf(data)}}, nullptr});
@@ -31,7 +32,8 @@ absl::Status WriteVersion(const Workspace& workspace, int version) {
   _exit(1);
 }
 
-// The version that is there, -1 if none is; a test failure if it is not whole.
+// Returns the version in the file, or -1 if there is no file. If the file is not whole, fails the
+// test.
 int ReadVersion(const Workspace& workspace) {
   const auto read = workspace.Read(0);
   EXPECT_TRUE(read.ok()) << read.status();
@@ -58,7 +60,7 @@ TEST(KilledWriterTest, AReaderNeverSeesHalfAFile) {
     kill(writer, SIGKILL);
     waitpid(writer, nullptr, 0);
     EXPECT_GE(ReadVersion(*reader), 3);
-    // Half a file may be left, under another name; the next process of that rank removes it.
+    // Half a file may be left under another name. The next process of that rank removes it.
     ASSERT_TRUE(Workspace::Open(folder, 0).ok());
     EXPECT_TRUE(std::filesystem::is_empty(folder));
   }

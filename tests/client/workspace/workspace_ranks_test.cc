@@ -1,4 +1,4 @@
-// A workspace between the processes of a job.
+// Tests of a workspace that the processes of a job share.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// Two ranks on each node.
+// Starts ranks, two on each node.
 Ranks Start(int size, const Words& steps) {
   Words all = {"quiet"};
   all.insert(all.end(), steps.begin(), steps.end());

@@ -138,7 +138,7 @@ TEST(WorkspaceTest, WritingAgainReplaces) {
   ASSERT_TRUE(after.ok() && after->has_value());
   EXPECT_EQ((*after)->json, "2");
   EXPECT_EQ((*after)->tensors.size(), 1);
-  // Who has mapped the old one keeps it.
+  // A reader that has mapped the old file keeps it.
   EXPECT_EQ(Elements<int32_t>(**before, "y"), first);
   ASSERT_TRUE(workspace.Clear().ok());
   EXPECT_FALSE(workspace.Read(0)->has_value());
@@ -194,7 +194,7 @@ TEST(WorkspaceTest, MalformedConfigurationsAreNamed) {
   EXPECT_FALSE(workspace.Read(0)->has_value());
 }
 
-// The limit stands in for a disk that is full.
+// The limit on file sizes stands in for a full disk.
 TEST(WorkspaceTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
   const std::string folder = MakeTempDir();
   const Workspace workspace = OpenAs(folder, 0);
