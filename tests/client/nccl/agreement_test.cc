@@ -1,4 +1,4 @@
-// Which error each rank returns when NCCL's initialization failed on some of them.
+// Tests which error each rank returns if NCCL's initialization failed on some ranks.
 
 #include "client/nccl/agreement.h"
 

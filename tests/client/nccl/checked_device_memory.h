@@ -11,14 +11,14 @@
 
 namespace muster::testing {
 
-// For what cannot fail in a test.
+// Ends the process if a call fails that cannot fail in a test.
 inline void CheckCuda(cudaError_t error) {
   if (error == cudaSuccess) return;
   std::cout << "CUDA failed: " << cudaGetErrorString(error) << std::endl;
   std::abort();
 }
 
-// Elements of a type on the current device.
+// Device memory with elements of one type, on the current device.
 class DeviceMemory {
  public:
   DeviceMemory(DataType type, const std::vector<double>& numbers)
@@ -31,7 +31,7 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   void* get() const { return data_; }
-  // The address of an element.
+  // Returns the address of an element.
   char* at(size_t index) const { return static_cast<char*>(data_) + index * InfoOf(type_).size; }
 
   std::vector<double> numbers() const {

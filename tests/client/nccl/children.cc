@@ -1,4 +1,4 @@
-// Communicators that are made of others.
+// Scenarios of communicators that are made from others.
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace muster::testing {
 namespace {
 
-// The sum over the communicator's ranks of 1, as a check that it works and has that size.
+// Checks by an all-reduce of ones that the communicator works and has this size.
 absl::Status ExpectWorks(NcclCommunicator& comm, int size) {
   RETURN_IF_ERROR(Expect(comm.size() == size, absl::StrCat("its size is ", comm.size())));
   const Stream stream;
@@ -37,7 +37,7 @@ absl::Status Enqueue(NcclCommunicator& comm, const DeviceMemory& data, const Str
                         stream.get());
 }
 
-// No all-reduce of `other` succeeds after the end of a communicator with which it shares.
+// Checks that `other` has ended together with the communicator with which it shares resources.
 absl::Status ExpectEndedWith(NcclCommunicator& other, const Stream& stream) {
   const absl::Status status = other.Wait(stream.get());
   Print(absl::StrCat("the other ended: ", status.ToString()));
@@ -46,7 +46,7 @@ absl::Status ExpectEndedWith(NcclCommunicator& other, const Stream& stream) {
   return Expect(other.health() == status, "the other's health");
 }
 
-// The other goes on: the last rank joins only now.
+// Checks that `other` goes on. The last rank joins its all-reduce only now.
 absl::Status ExpectGoesOn(Job& job, NcclCommunicator& other, const DeviceMemory& data,
                           const Stream& stream) {
   const bool last = job.rank() == job.world_size() - 1;
@@ -59,9 +59,9 @@ absl::Status ExpectGoesOn(Job& job, NcclCommunicator& other, const DeviceMemory&
 
 }  // namespace
 
-// A parent and a child at work, for whose all-reduces the last rank does not come. The one that
-// `ends` names, "child" or "parent", ends by its time-out. configured=1: they share resources by
-// the configuration; together=1: they do, in whatever way.
+// Runs all-reduces on a parent and on a child, to which the last rank does not come. The
+// communicator that `ends` names, "child" or "parent", ends by its time-out. configured=1: they
+// share resources by the configuration. together=1: they share resources in any way.
 absl::Status EndOneOfTwo(Job& job, const Arguments& arguments) {
   auto parent = NcclCommunicator::Create(job, SharingOptions(arguments));
   RETURN_IF_ERROR(parent.status());
@@ -89,11 +89,11 @@ absl::Status EndOneOfTwo(Job& job, const Arguments& arguments) {
   return job.Barrier("the end");
 }
 
-// NCCL never stops the first communicator, whatever waits for it; a second one, which the last rank
-// leaves alone, too, ends in time. The two have nothing in common.
+// Ends a communicator beside one that NCCL never stops, whatever waits for it. The last rank does
+// not come to either. The two share nothing, so the second one ends in time.
 absl::Status EndBesideAHang(Job& job, const Arguments& arguments) {
   NcclOptions sharing = OptionsOf(arguments);
-  sharing.config.splitShare = 1;  // so that it is aborted, and not revoked
+  sharing.config.splitShare = 1;  // so it is aborted instead of revoked
   auto hanging = NcclCommunicator::Create(job, sharing);
   RETURN_IF_ERROR(hanging.status());
   auto child = (*hanging)->Split(job.world());
@@ -117,7 +117,7 @@ absl::Status EndBesideAHang(Job& job, const Arguments& arguments) {
   return job.Barrier("the end");
 }
 
-// Four ranks: {2, 0}, {1}, and rank 3 in none; then a split of a split.
+// Splits four ranks into {2, 0} and {1}, with rank 3 in no part, and then splits a part.
 absl::Status Splits(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job);
   RETURN_IF_ERROR(comm.status());

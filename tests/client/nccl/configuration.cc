@@ -1,11 +1,11 @@
-// NCCL's own configuration.
+// A scenario with NCCL's own configuration.
 
 #include "tests/client/nccl/held.h"
 #include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 
-// It goes to NCCL, but for the mode.
+// Checks that the configuration reaches NCCL, and that blocking mode is rejected.
 absl::Status Configuration(Job& job, const Arguments& arguments) {
   NcclOptions options;
   options.config.maxCTAs = 4;

@@ -1,4 +1,4 @@
-// Which GPU and which backend a rank gets, and what is refused before NCCL is called.
+// Tests which GPU and which backend a rank gets, and what is rejected before NCCL is called.
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-// Which GPU a process takes, and what it says where there is none.
+// Tests which GPU a process takes, and its error if there is none.
 
 #include "client/nccl/cuda_device.h"
 

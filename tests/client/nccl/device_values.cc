@@ -1,4 +1,5 @@
-// NcclCommunicator: every operation and type on device memory, against a plain computation.
+// Scenarios that check every operation and type of NcclCommunicator on device memory against a
+// plain computation.
 
 #include <thread>
 #include <vector>
@@ -13,10 +14,10 @@ namespace {
 
 constexpr size_t kCount = 37;
 
-// 1 or 2, so that sums, products and averages of up to four are exact in every type.
+// Returns 1 or 2, so that sums, products and averages of up to four values are exact in every type.
 double ValueOf(int rank, size_t index) { return 1 + static_cast<double>((rank + index) % 2); }
 
-// Everything a rank needs to check one type.
+// A rank's checks of one type.
 class TypeCheck {
  public:
   TypeCheck(NcclCommunicator& comm, cudaStream_t stream, const TypeInfo& info)
@@ -54,7 +55,7 @@ class TypeCheck {
     return result;
   }
 
-  // Waits for the operation that was enqueued, and compares.
+  // Waits for the enqueued operation, and compares its result.
   absl::Status Check(const absl::Status& enqueued, const DeviceMemory& memory, size_t first,
                      const std::vector<double>& expected, const std::string& what) {
     RETURN_IF_ERROR(enqueued);
@@ -122,7 +123,7 @@ class TypeCheck {
                  "AllGather");
   }
 
-  // A Send and a Recv of one group do not wait for each other.
+  // A Send and a Recv in one group do not wait for each other.
   absl::Status Ring() {
     if (size_ == 1) return absl::OkStatus();
     const int next = (rank_ + 1) % size_;
@@ -143,7 +144,7 @@ class TypeCheck {
   const int rank_;
 };
 
-// One launch of buffers of different types and sizes, on two streams of the caller.
+// Reduces buffers of different types and sizes in one launch, on two streams of the caller.
 absl::Status ManyBuffers(NcclCommunicator& comm) {
   const Stream first;
   const Stream second;
@@ -167,7 +168,7 @@ absl::Status ManyBuffers(NcclCommunicator& comm) {
   return Expect(integers.numbers() == std::vector<double>(1000, n * (n - 1) / 2), "integers");
 }
 
-// Rank 0 by itself, in a scope in which nothing waits for the others.
+// Runs operations on rank 0 alone, in a scope in which it does not wait for other ranks.
 absl::Status Alone(Job& job, NcclCommunicator& comm) {
   const MainScope main{job};
   if (!main) return absl::OkStatus();
@@ -190,7 +191,7 @@ absl::Status Alone(Job& job, NcclCommunicator& comm) {
                 "Create in a scope is refused");
 }
 
-// On the caller's stream, without Grouped().
+// Sends and receives on the caller's stream, without Grouped().
 absl::Status Exchanges(NcclCommunicator& comm) {
   const Stream stream;
   const int n = comm.size();
@@ -214,13 +215,13 @@ absl::Status Exchanges(NcclCommunicator& comm) {
   RETURN_IF_ERROR(
       comm.AllGather(out.get(), counts, gathered.get(), DataType::kInt32, stream.get()));
   RETURN_IF_ERROR(comm.Wait(stream.get()));
-  all.push_back(-1);  // what is behind them is left alone
+  all.push_back(-1);  // memory behind the results is unchanged
   RETURN_IF_ERROR(Expect(in.numbers() == std::vector<double>(7, left), "SendRecv"));
   RETURN_IF_ERROR(Expect(got.numbers() == pairs, "AllToAll"));
   return Expect(gathered.numbers() == all, "AllGather of different sizes");
 }
 
-// NCCL has 8-bit floats from 2.24 on.
+// Returns whether this NCCL lacks the type: 8-bit floats need 2.24.
 bool NeedsNewerNccl(const TypeInfo& info) {
   constexpr int kFloat8Nccl = 22400;
   int version = 0;
@@ -228,7 +229,8 @@ bool NeedsNewerNccl(const TypeInfo& info) {
   return !info.is_integer && info.size == 1 && version < kFloat8Nccl;
 }
 
-// The thread has never used CUDA: its device is the first one, which is another rank's.
+// Calls on a thread that has never used CUDA. Its current device is the first one, which is another
+// rank's.
 absl::Status OnAnotherThread(NcclCommunicator& comm) {
   const Stream stream;
   const DeviceMemory data(DataType::kFloat32, {1, 1});

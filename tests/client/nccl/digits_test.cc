@@ -1,4 +1,4 @@
-// The digits example on NCCL learns what it learns on Gloo.
+// Tests that the digits example learns the same on NCCL as on Gloo.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRanks = 2;
 
-// What rank 0 of a run prints.
+// Runs the example, and returns the output of rank 0.
 std::string OutputWith(const std::string& backend) {
   const Words command = {Runfile(absl::StrCat("tests/client/nccl/digits_on_",
                                               NcclUnderTest().empty() ? "fakes" : "nccl")),
@@ -31,7 +31,7 @@ std::string OutputWith(const std::string& backend) {
   return ranks.output(0);
 }
 
-// The lines with losses, without the speed at their end.
+// Returns the lines with losses, without the speed at their end.
 std::vector<std::string> LinesWithLosses(const std::string& output) {
   std::vector<std::string> lines;
   for (absl::string_view line : absl::StrSplit(output, '\n')) {
@@ -42,7 +42,7 @@ std::vector<std::string> LinesWithLosses(const std::string& output) {
   return lines;
 }
 
-// With two ranks both add the same two numbers, so that not a digit differs.
+// With two ranks, both backends add the same two numbers, so every digit is equal.
 TEST(NcclDigits, LearnsWhatGlooLearns) {
   const std::string nccl = OutputWith("nccl");
   EXPECT_THAT(nccl, ::testing::HasSubstr("nccl"));

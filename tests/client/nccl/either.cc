@@ -1,4 +1,4 @@
-// The interface that Communicator and NcclCommunicator share.
+// A scenario over the interface that Communicator and NcclCommunicator share.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace muster::testing {
 namespace {
 
-// Bytes on the device, and the caller's stream, for which nobody waits but the operations.
+// Bytes on the device, with the caller's stream. Only the operations wait for that stream.
 class Bytes {
  public:
   Bytes(size_t count, int value, cudaStream_t stream)

@@ -1,4 +1,4 @@
-// Variables that make NCCL do what communicators that must not hang cannot bear.
+// Tests of variables that make NCCL do what would let communicators hang.
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ class NcclEnvironmentTest : public ::testing::Test {
     for (const std::string& path : written_) unlink(path.c_str());
   }
 
-  // Returns the path of a file, which goes with the test.
+  // Writes a file, which is removed with the test. Returns its path.
   std::string Write(const std::string& name, const std::string& text) {
     written_.push_back(::testing::TempDir() + "/" + name);
     std::ofstream(written_.back()) << text;
@@ -80,7 +80,7 @@ TEST_F(NcclEnvironmentTest, TheUsersFileIsReadUnlessAnotherOneIsNamed) {
   EXPECT_FALSE(CheckNcclEnvironment().ok());
   setenv("NCCL_CONF_FILE", Write("empty.conf", "").c_str(), 1);
   EXPECT_TRUE(CheckNcclEnvironment().ok());
-  setenv("FAKE_NCCL_VERSION", "22203", 1);  // does not know of NCCL_CONF_FILE
+  setenv("FAKE_NCCL_VERSION", "22203", 1);  // too old for NCCL_CONF_FILE
   EXPECT_FALSE(CheckNcclEnvironment().ok());
 }
 

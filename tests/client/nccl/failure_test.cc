@@ -1,4 +1,5 @@
-// Ranks that die: every communicator of every survivor ends with the error that names them.
+// Tests of ranks that die. Every communicator of every survivor must end with the error that names
+// them.
 
 #include <signal.h>
 
@@ -15,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr Exit kKilled{true, SIGKILL};
 
-// The survivors of rank 1 have ended as they should.
+// Checks how the survivors of rank 1 have ended.
 void ExpectLossOfRank1(NcclJob& job, const Exit& survivors) {
   job.OutputOf(1, kKilled);
   for (int rank : {0, 2}) {
@@ -39,8 +40,8 @@ TEST(NcclFailure, ARankThatDiesInTheMiddleOfAnOperationEndsTheOthers) {
   ExpectLossOfRank1(*job, kSuccess);
 }
 
-// NCCL sees the broken connection to another node before the job knows why; the error still names
-// the rank.
+// NCCL sees the broken connection to another node before the job knows of the loss. The error must
+// still name the rank.
 TEST(NcclFailure, TheJobExplainsABrokenConnection) {
   auto variables = FaultOf(1, "op-die@8");
   variables[1]["NCCL_HOSTID"] = "another node";
@@ -48,7 +49,7 @@ TEST(NcclFailure, TheJobExplainsABrokenConnection) {
   ExpectLossOfRank1(*job, kSuccess);
 }
 
-// Where GPUs write to each other's memory, a death is an error of CUDA's.
+// If GPUs write to each other's memory, a death shows as a CUDA error.
 TEST(NcclFailure, TheJobExplainsAnErrorOfTheGpu) {
   auto job =
       NcclJob::Start(3, {"reduce-once", "timeout=20"},
@@ -78,20 +79,20 @@ TEST(NcclFailure, ARankThatDiesWhileOthersSplitEndsThem) {
   (*job)[1].WaitForOutput("stays away");
   (*job)[1].Signal(SIGKILL);
   ExpectLossOfRank1(*job, kRankError);
-  // What NCCL had made of the split until then is freed, too.
+  // NCCL's partly made children are freed too.
   for (int rank : {0, 2}) {
     EXPECT_THAT((*job)[rank].Output(), HasSubstr("no communicator is left"));
   }
 }
 
-// Stopping takes its time; nobody frees anything before.
+// Stopping takes a while, and nothing may be freed before it has ended.
 TEST(NcclFailure, SlowFreeingIsWaitedFor) {
   auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "abort-slow=300"}},
                             FaultOf(1, "op-die@8"));
   ExpectLossOfRank1(*job, kSuccess);
 }
 
-// Where NCCL cannot revoke it aborts, all communicators in one group.
+// If NCCL cannot revoke, all communicators are aborted in one group.
 TEST(NcclFailure, WithoutRevokeAllAreAborted) {
   auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "revoke-error"}},
                             FaultOf(1, "op-die@8"));

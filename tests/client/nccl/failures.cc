@@ -1,4 +1,4 @@
-// What ranks do in a job, or with a library, that misbehaves.
+// Scenarios of ranks in a job, or with a library, that misbehaves.
 
 #include <thread>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kCount = 1 << 16;
 constexpr absl::Duration kSettle = absl::Seconds(30);
 
-// Cancels after a while, where the arguments say so.
+// Cancels after a while, if the arguments say so.
 class Canceller {
  public:
   explicit Canceller(const Arguments& arguments) {
@@ -46,7 +46,7 @@ absl::Status Reduce(NcclCommunicator& comm, const DeviceMemory& data, cudaStream
   return comm.AllReduce(data.get(), data.get(), kCount, DataType::kFloat32, ReduceOp::kSum, stream);
 }
 
-// As one group, where the arguments say so.
+// Reduces, in a group if the arguments say so.
 absl::Status ReduceAs(const Arguments& arguments, NcclCommunicator& comm, const DeviceMemory& data,
                       cudaStream_t stream) {
   if (!arguments.Has("grouped")) return Reduce(comm, data, stream);
@@ -56,7 +56,7 @@ absl::Status ReduceAs(const Arguments& arguments, NcclCommunicator& comm, const 
   return comm.AllReduce(buffers, ReduceOp::kSum, stream);
 }
 
-// Every later call of a communicator that has ended gives the same error again.
+// Checks that every later call on a communicator that has ended returns the same error.
 absl::Status ExpectEnded(NcclCommunicator& comm, const DeviceMemory& data, cudaStream_t stream,
                          const absl::Status& why) {
   RETURN_IF_ERROR(Expect(comm.health() == why, absl::StrCat("health: ", comm.health().ToString())));
@@ -93,7 +93,7 @@ absl::Status CreateOne(Job& job, const Arguments& arguments) {
   return comm.status();
 }
 
-// Three communicators of one process, all at work until a member is lost.
+// Keeps three communicators of one process busy until a member is lost.
 absl::Status ReduceForever(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job);
   RETURN_IF_ERROR(comm.status());
@@ -128,7 +128,7 @@ absl::Status ReduceForever(Job& job, const Arguments& arguments) {
   return Expect(lost == status, absl::StrCat("the job says: ", lost.ToString()));
 }
 
-// One reduction, from which rank absent=RANK stays away; then the communicator has ended.
+// Reduces once, without rank absent=RANK, and checks that the communicator has ended.
 absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
   RETURN_IF_ERROR(comm.status());
@@ -151,7 +151,7 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
     }
   }
   Print(absl::StrCat("ended: ", status.ToString()));
-  // An NCCL that does not stop is said to, and waited for, at each call.
+  // If NCCL does not stop, each call says so, and waits for it.
   if (!status.ok() && !arguments.Has("stuck")) {
     RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
   }
@@ -165,8 +165,8 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
   return job.Barrier("the end");
 }
 
-// A split into one part that the arguments spoil on one rank: wrong=RANK asks for another part,
-// absent=RANK does not call it.
+// Splits into one part, which one rank spoils: wrong=RANK passes another color, absent=RANK does
+// not call.
 absl::Status OneSplit(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
   RETURN_IF_ERROR(comm.status());
@@ -187,8 +187,8 @@ absl::Status OneSplit(Job& job, const Arguments& arguments) {
   return status;
 }
 
-// On rank 0 an operation hangs that nobody waits for, while another communicator needs more memory
-// and is destroyed.
+// On rank 0, lets an operation hang that is not waited for. Meanwhile another communicator grows
+// its memory and is destroyed.
 absl::Status GrowBesideAHang(Job& job, const Arguments& arguments) {
   auto hanging = NcclCommunicator::Create(job);
   RETURN_IF_ERROR(hanging.status());

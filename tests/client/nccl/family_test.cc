@@ -1,4 +1,4 @@
-// Which communicators end together, with handles whose communicators were never created.
+// Tests which communicators end together. The handles have no NCCL communicators.
 
 #include "client/nccl/family.h"
 
@@ -23,7 +23,7 @@ class FamilyTest : public ::testing::Test {
  protected:
   FamilyTest() { EXPECT_TRUE(Stopper::Get().Start().ok()); }
 
-  // As if NCCL had initialized it.
+  // Returns a handle that looks as if NCCL had initialized it.
   std::shared_ptr<NcclHandle> Open(int split_share) {
     return Ready(
         NcclHandle::Open(job_.world(0), Device{0, "fake", "GPU-0"}, absl::Minutes(1), split_share));
@@ -83,7 +83,7 @@ TEST_F(FamilyTest, ACloseOfTheChildOrTheParentEndsNobody) {
   Free(*other);
 }
 
-// Last: NCCL reads the variable once in a process, and so does the library.
+// This test comes last: NCCL and the SDK read the variable once in a process.
 TEST(SharesResources, IsWhatTheConfigurationOrTheEnvironmentSays) {
   EXPECT_FALSE(SharesResources(NCCL_CONFIG_UNDEF_INT));
   EXPECT_FALSE(SharesResources(0));

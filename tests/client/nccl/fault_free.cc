@@ -1,4 +1,4 @@
-// The scenarios in which nothing goes wrong, and what all of them take.
+// The table of the scenarios without faults, and the options that they share.
 
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-// A rank that knows the scenarios in which nothing goes wrong, for real GPUs.
+// A rank with the scenarios without faults, for real GPUs.
 
 #include <string>
 #include <vector>

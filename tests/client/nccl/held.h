@@ -6,18 +6,19 @@
 #include <optional>
 #include <string>
 
-// What NCCL and CUDA hold in this process. The fake NCCL counts it; NCCL itself tells nobody.
+// Counts of what NCCL and CUDA hold in this process, to find leaks. The fake NCCL counts. NCCL
+// itself has no such counts.
 namespace muster::testing {
 
-// Returns the counts of the stand-ins as a text. It is the same before and after what leaves
-// nothing behind.
+// Returns the stand-ins' counts as a text. The text is the same before and after code that leaks
+// nothing.
 std::string Held();
 
-// Returns 0 on NCCL itself.
+// Returns NCCL's threads in this process, or 0 on NCCL itself.
 int NcclThreads();
 int NcclCommunicators();
 
-// Returns what NCCL was told, or nullopt on NCCL itself.
+// Returns the maxCTAs that NCCL was configured with, or nullopt on NCCL itself.
 std::optional<int> MaxCtasOf(ncclComm_t comm);
 
 }  // namespace muster::testing

@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// Returns what the stand-in for CUDA counts.
+// Returns the counts of the stand-in for CUDA.
 inline std::string HeldByCuda() {
   const fake_cuda::Counters cuda = fake_cuda::Live();
   return absl::StrCat("device allocations ", cuda.device_allocations, ", device bytes ",

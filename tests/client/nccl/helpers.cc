@@ -1,4 +1,4 @@
-// muster/device.h and muster/tensor_collectives.h over NCCL.
+// Scenarios of muster/device.h and muster/tensor_collectives.h over NCCL.
 
 #include <cstdint>
 #include <map>
@@ -30,7 +30,7 @@ absl::Status DeviceAndBackend(Job& job) {
   return Expect(AvailableBackends() == std::vector<std::string>{"nccl", "gloo"}, "backends");
 }
 
-// NCCL has neither these operations nor, of bool, the type.
+// NCCL has no bitwise operations, and no type for bool.
 absl::Status Bits(Job& job) {
   const uint32_t all = (1u << job.world_size()) - 1;
   const uint32_t own = 1u << job.rank();

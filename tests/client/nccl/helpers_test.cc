@@ -1,4 +1,4 @@
-// The helpers in real processes, over NCCL.
+// Tests of the helpers in real processes, over NCCL.
 
 #include <signal.h>
 
@@ -25,7 +25,7 @@ TEST(NcclHelpersFailure, ARankKilledInTheMiddleIsNamedToTheOthers) {
   for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr(job->LossOf(1)));
 }
 
-// What this process is told of its place is enough before it joins.
+// The environment's local rank is enough before the process joins.
 TEST(NcclHelpersDevice, TheEnvironmentsLocalRankInfersTheSameDevice) {
   auto job =
       NcclJob::Start(2, {"device"}, {}, {{0, {{"LOCAL_RANK", "0"}}}, {1, {{"LOCAL_RANK", "1"}}}});
@@ -39,7 +39,7 @@ TEST(NcclHelpersDevice, ALocalRankWithoutAGpuIsAnError) {
   EXPECT_THAT(job->OutputOf(2, kRankError), HasSubstr("local rank 2 has no GPU of its own"));
 }
 
-// The driver counts on all GPUs. Where it does not list the process, CUDA is asked.
+// The driver counts on all GPUs. If it does not list the process, the SDK asks CUDA.
 TEST(NcclHelpersDevice, TheDriverSaysHowMuchMemoryTheProcessUses) {
   const std::string library = Runfile("tests/nccl/cuda/lib/libnvidia-ml.so.1");
   const std::string folder = library.substr(0, library.rfind('/'));

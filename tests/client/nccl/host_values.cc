@@ -1,4 +1,5 @@
-// Communicator on the NCCL backend: every operation on the host's memory and on the device's.
+// Scenarios of Communicator on the NCCL backend: every operation, on host memory and on device
+// memory.
 
 #include <cstdint>
 #include <numeric>
@@ -111,7 +112,7 @@ absl::Status Exchanges(Communicator& comm) {
   return Expect(got == expected, "AllGather of different sizes");
 }
 
-// Half precision, by a type that is known at run time only.
+// Reduces half-precision elements, with a type known only at run time.
 absl::Status Views(Communicator& comm) {
   const DeviceMemory data(DataType::kFloat16, std::vector<double>(100, 1));
   const MutableTensorView view = {DataType::kFloat16, {10, 10}, data.get(), 200};
@@ -119,7 +120,7 @@ absl::Status Views(Communicator& comm) {
   return Expect(data.numbers() == std::vector<double>(100, comm.size()), "AllReduce of a view");
 }
 
-// The caller's kernels go on while the sums are made.
+// Checks that the caller's kernels go on while the sums are computed.
 absl::Status Started(Communicator& comm) {
   const Stream stream;
   const DeviceMemory data(DataType::kUint8, std::vector<double>(1000));
@@ -140,7 +141,7 @@ absl::Status Started(Communicator& comm) {
   return absl::OkStatus();
 }
 
-// Spans of device memory are used as they are.
+// Checks that spans of device memory are used in place.
 absl::Status OnDevice(Communicator& comm) {
   const DeviceMemory data(DataType::kFloat32, std::vector<double>(100, 1));
   auto* const pointer = static_cast<float*>(data.get());
@@ -148,7 +149,7 @@ absl::Status OnDevice(Communicator& comm) {
   return Expect(data.numbers() == std::vector<double>(100, comm.size()), "AllReduce on the device");
 }
 
-// Growing sizes move the buffer that stands in for the host's memory.
+// Reduces growing sizes, which move the staging buffer for host memory.
 absl::Status Growing(Communicator& comm) {
   for (size_t count = 1; count < (1 << 18); count *= 8) {
     std::vector<double> data(count);

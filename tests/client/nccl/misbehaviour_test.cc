@@ -1,5 +1,5 @@
-// An NCCL, or a rank, that misbehaves without dying: every rank's call ends before its deadline, on
-// all ranks, with an error that says where.
+// Tests of an NCCL or a rank that misbehaves without dying. Every rank's call must end before its
+// deadline, with an error that says where.
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// Of the communicator, in jobs whose own time-out is 60 s.
+// The communicator's time-out. The job's own is 60 s.
 constexpr char kTimeout[] = "timeout=4";
 
 std::unique_ptr<NcclJob> StartWith(const std::string& scenario, const std::string& faults_of_1,
@@ -24,7 +24,8 @@ std::unique_ptr<NcclJob> StartWith(const std::string& scenario, const std::strin
 
 // ---- Init ----
 
-// NCCL does not say which rank it waits for, so the ranks tell each other that it did not end.
+// NCCL does not say which rank it waits for, so the ranks tell each other that initialization did
+// not end.
 TEST(NcclMisbehaviour, InitThatNeverCompletes) {
   std::vector<std::unique_ptr<NcclJob>> jobs;
   for (const char* fault : {"init-hang", "init-absent", "same-rank"}) {
@@ -107,7 +108,7 @@ TEST(NcclMisbehaviour, CancellingEndsTheInit) {
 
 TEST(NcclMisbehaviour, AnOperationThatNeverCompletes) {
   auto job = StartWith("reduce-once", "op-hang");
-  // The first to give up is named by those who have not yet.
+  // Ranks that still wait name the rank that gave up first.
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_THAT(job->OutputOf(rank, kSuccess),
                 AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"), HasSubstr(job->NameOf(rank)),
@@ -134,8 +135,8 @@ TEST(NcclMisbehaviour, AnOperationThatIsRefused) {
                     HasSubstr(job->NameOf(1)), HasSubstr("Unhandled proxy error")));
 }
 
-// Rank 1 does not call the operation. Before the first one NCCL waits on the host, later on the
-// device. The process's other communicator goes on.
+// Rank 1 does not call the operation. NCCL waits for the first operation on the host, and for later
+// ones on the device. The process's other communicator goes on.
 TEST(NcclMisbehaviour, AnOperationThatOneRankDoesNotCall) {
   for (const char* warm : {"warm=1", "cold=1"}) {
     auto job = NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=2", "others=1", warm});
@@ -160,7 +161,7 @@ TEST(NcclMisbehaviour, CommunicatorsCallsEndLikewise) {
   EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("ended: CANCELLED: AllReduce of 1 float32"));
 }
 
-// A communicator takes 1 MiB, and the operation's host memory another.
+// A communicator takes 1 MiB, and the operation's staging buffer another.
 TEST(NcclMisbehaviour, NoMemoryForAnOperation) {
   auto job = NcclJob::Start(2, {"host-reduce-once", "count=300000"},
                             {{"FAKE_CUDA_MEMORY", "2000000"}, {"MUSTER_TIMEOUT", "5s"}});
@@ -205,7 +206,8 @@ TEST(NcclMisbehaviour, ADeviceThatCannotBeOpened) {
 
 // ---- Other calls ----
 
-// Nothing waits for ever for an NCCL that does not stop either; what it may yet use is not freed.
+// No call waits for ever for an NCCL that does not stop either. Memory that it may still use is not
+// freed.
 TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
   const Variables env = {{"FAKE_NCCL_FAULTS", "revoke-hang"}, {"MUSTER_TIMEOUT", "30s"}};
   auto device =
@@ -228,7 +230,7 @@ TEST(NcclMisbehaviour, ASplitThatFailsOnOneRankFailsOnAll) {
   }
 }
 
-// CUDA frees nothing before the device is idle, and nothing may ever end what it does.
+// CUDA frees nothing until the device is idle, and that may never happen.
 TEST(NcclMisbehaviour, NothingWaitsForAKernelThatNobodyEnds) {
   auto job = NcclJob::Start(2, {"grow-beside-a-hang"});
   EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("is freed later: GPU 0"));

@@ -1,13 +1,12 @@
-// Faults of NCCL's own library. A program that is linked with this file finds these functions in
-// place of NCCL's, which they call.
+// Faults of NCCL's own library. A program that links this file finds these functions instead of
+// NCCL's, which they call.
 //
 //   MUSTER_TEST_NCCL_FAULTS=split-die    the process is killed when it calls ncclCommSplit
 //   MUSTER_TEST_NCCL_FAULTS=abort-hang   the process's first ncclCommAbort never returns
 //   MUSTER_TEST_NCCL_FAULTS=op-die@N     the process is killed in its N-th all-reduce
-//   MUSTER_TEST_NCCL_FAULTS=slow-proxy   NCCL's threads take 100 ms to see what they were woken for
-//   MUSTER_TEST_NCCL_FAULTS=revoke-fails the first time that NCCL waits for the GPU after the
-//   process's
-//                                        second all-reduce, that fails: so a revocation fails
+//   MUSTER_TEST_NCCL_FAULTS=slow-proxy   NCCL's threads see each wake-up 100 ms late
+//   MUSTER_TEST_NCCL_FAULTS=revoke-fails NCCL's first wait for the GPU after the process's second
+//                                        all-reduce fails, and with it a revocation
 
 #include <dlfcn.h>
 #include <nccl.h>
@@ -75,7 +74,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 #ifndef __SANITIZE_THREAD__  // which has a pthread_cond_wait of its own
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*);
-  // By its version, since there is an older one whose pthread_cond_t is another.
+  // By its version, since an older version of the function has another pthread_cond_t.
   static const auto wait =
       reinterpret_cast<Wait>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
   const int result = wait(condition, mutex);

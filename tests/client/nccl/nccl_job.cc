@@ -13,15 +13,16 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(100);
 
-// Where ranks have the GPUs of their local ranks, none may open another one's.
+// Returns whether the variables choose the ranks' GPUs. If they do not, each rank uses the GPU of its
+// local rank, and may open no other one.
 bool ChoosesDevices(const Variables& env) {
   return env.count("CUDA_VISIBLE_DEVICES") + env.count("FAKE_CUDA_DEVICES") +
              env.count("MUSTER_ALLOW_SHARED_GPU") >
          0;
 }
 
-// NCCL 2.22's thread for a group begins with the first device and goes back to it (src/group.cc,
-// groupLaunch); 2.27 leaves its own device.
+// Returns whether NCCL's own threads open device 0. NCCL 2.22's thread for a group begins with the
+// first device and returns to it (src/group.cc, groupLaunch). 2.27 uses its own device only.
 bool NcclOpensTheFirstDevice() {
   const int version = NcclVersionCode();
   return version > 0 && version < 22700;

@@ -10,12 +10,15 @@
 
 namespace muster::testing {
 
-// The ranks of a job that run the program nccl_rank on one node, with the fake libraries, or
-// real_nccl_rank where the test is on NCCL itself (tests/nccl/libraries.h).
+// A job on one node whose ranks run the program nccl_rank with the fake libraries, or
+// real_nccl_rank in a test on NCCL itself (tests/nccl/libraries.h).
+//
+//   auto job = NcclJob::Start(3, {"one-split", "absent=1"});
+//   job->ExpectAll(kRankError);
 class NcclJob {
  public:
-  // `scenario`: its name and its details (nccl_scenario.h). `env` is for all, `env_by_rank` for
-  // one.
+  // Starts the ranks. `scenario` is its name and its details (nccl_scenario.h). `env` is for all
+  // ranks, and `env_by_rank` for single ones.
   static std::unique_ptr<NcclJob> Start(int size, const Words& scenario, const Variables& env = {},
                                         const std::map<int, Variables>& env_by_rank = {},
                                         const Words& daemon_flags = {"--member-grace=300ms"});
@@ -23,14 +26,14 @@ class NcclJob {
   Process& operator[](int rank) { return ranks_[rank]; }
   int size() const { return ranks_.size(); }
 
-  // Expects every rank to end so.
+  // Waits for all ranks, and expects that each ends like this.
   void ExpectAll(const Exit& exit);
-  // Expects it of one rank, and returns its output.
+  // Waits for one rank, expects that it ends like this, and returns its output.
   std::string OutputOf(int rank, const Exit& exit);
 
-  // "rank 1 (node ..., pid 4711)", as errors name it.
+  // Returns "rank 1 (node ..., pid 4711)", as errors name it.
   std::string NameOf(int rank) const;
-  // How the job's error about the loss of a rank begins; its host and pid follow.
+  // Returns the beginning of the job's error about the loss of a rank. The host and pid follow.
   std::string LossOf(int rank) const;
 
  private:
@@ -39,11 +42,11 @@ class NcclJob {
   Ranks ranks_;
 };
 
-// For ranks whose communicators fail in their initialization: NCCL does not free those
+// For ranks whose initialization of a communicator fails. NCCL leaks what such a communicator holds
 // (tests/nccl/real/README.md), so these ranks do not look for leaks.
 inline const Variables kNcclLeaksHere = {{"ASAN_OPTIONS", "detect_leaks=0"}};
 
-// The variables of one rank with faults: of the fake NCCL, or of those that nccl_faults.cc has.
+// Returns the variables of one rank with faults of the fake NCCL, or with faults of nccl_faults.cc.
 std::map<int, Variables> FaultOf(int rank, const std::string& faults);
 
 }  // namespace muster::testing

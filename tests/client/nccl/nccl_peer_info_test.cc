@@ -1,4 +1,4 @@
-// What ranks learn of each other's GPUs before NCCL is called.
+// Tests of what ranks learn of each other's GPUs before NCCL is called.
 
 #include "client/nccl/nccl_peer_info.h"
 
@@ -58,7 +58,7 @@ TEST(NcclPeerInfoTest, DifferentVersionsAreNamed) {
                     HasSubstr("rank 1 (node 'node-1', pid 1001) has NCCL 2.22.3")));
 }
 
-// The setting of each rank, by rank.
+// Returns the ranks' infos, with this setting of each rank.
 std::vector<NcclPeerInfo> InfosWith(const std::string& name,
                                     const std::vector<std::string>& values) {
   std::vector<NcclPeerInfo> infos;

@@ -13,10 +13,10 @@
 #include "muster/nccl.h"
 #include "tests/rank/interpreter.h"
 
-// What a rank of the tests does: the step SCENARIO[=NAME[=VALUE],...].
+// Scenarios that a rank of the tests can run, as its step SCENARIO[=NAME[=VALUE],...].
 namespace muster::testing {
 
-// What is told of the scenario's details: "absent=1,warm".
+// The details of a scenario: "absent=1,warm".
 class Arguments {
  public:
   explicit Arguments(const std::string& text);
@@ -32,18 +32,18 @@ class Arguments {
 
 using Scenario = absl::Status (*)(Job& job, const Arguments& arguments);
 
-// Values.
+// Values (device_values.cc, host_values.cc, streams.cc).
 absl::Status DeviceValues(Job& job, const Arguments& arguments);
 absl::Status HostValues(Job& job, const Arguments& arguments);
 absl::Status StreamOrder(Job& job, const Arguments& arguments);
 absl::Status Configuration(Job& job, const Arguments& arguments);
 absl::Status Refusals(Job& job, const Arguments& arguments);
-// One communicator made of another.
+// One communicator made from another.
 absl::Status Splits(Job& job, const Arguments& arguments);
 absl::Status EndOneOfTwo(Job& job, const Arguments& arguments);
 absl::Status EndBesideAHang(Job& job, const Arguments& arguments);
 absl::Status OneSplit(Job& job, const Arguments& arguments);
-// One communicator, in a job or a library that misbehaves.
+// One communicator, in a job or with a library that misbehaves.
 absl::Status CreateOne(Job& job, const Arguments& arguments);
 absl::Status ReduceForever(Job& job, const Arguments& arguments);
 absl::Status ReduceOnce(Job& job, const Arguments& arguments);
@@ -55,19 +55,19 @@ absl::Status OperateUntilLoss(Job& job, const Arguments& arguments);
 // Helpers on top of Job and Communicator.
 absl::Status Helpers(Job& job, const Arguments& arguments);
 absl::Status ShowDevice(Job& job, const Arguments& arguments);
-// Many.
+// Many communicators.
 absl::Status Rounds(Job& job, const Arguments& arguments);
 
 Step Scene(Scenario scenario);
 
-// Those in which nothing goes wrong, and which know of no stand-ins: on a GPU they run, too
-// (tests/gpu).
+// Returns the scenarios in which nothing goes wrong. They do not use the stand-ins, so they also
+// run on a GPU (tests/gpu).
 Steps FaultFreeScenes();
 
-// Every operation of the interface, on device memory and a stream of the caller's.
+// Calls every operation of the interface, on device memory and a stream of the caller's.
 absl::Status OnEither(TensorOperations& comm);
 
-// The options of a communicator that the arguments device, shared and timeout give.
+// Returns the options of a communicator, from the arguments device, shared and timeout.
 NcclOptions OptionsOf(const Arguments& arguments);
 
 }  // namespace muster::testing

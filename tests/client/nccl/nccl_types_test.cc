@@ -1,4 +1,4 @@
-// Muster's types and reductions in NCCL's words.
+// Tests how Muster's types and reductions map to NCCL's.
 
 #include "client/nccl/nccl_types.h"
 

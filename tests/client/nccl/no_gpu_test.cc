@@ -1,4 +1,4 @@
-// The real CUDA and NCCL, in a process that sees no GPU.
+// Tests on the real CUDA and NCCL, in a process that sees no GPU.
 
 #include <cstdlib>
 
@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 
 class NoGpuTest : public ::testing::Test {
  protected:
-  // Hides those that the machine may have; CUDA reads it at its first call.
+  // Hides the machine's GPUs. CUDA reads the variable at its first call.
   static void SetUpTestSuite() { setenv("CUDA_VISIBLE_DEVICES", "-1", 1); }
 
   FakeJob job_{2};

@@ -1,4 +1,4 @@
-// The plug-in's book of NCCL's operations.
+// Tests how the plug-in counts NCCL's operations.
 
 #include "client/nccl/profiler/operations.h"
 #include "common/rank_activity.h"
@@ -12,7 +12,7 @@ using nccl_profiler::BytesOf;
 using testing::Only;
 using testing::Watch;
 
-// Looked for once in a process.
+// The activity is looked up once in a process.
 class OperationsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { activity_ = Watch().release(); }
@@ -30,7 +30,7 @@ TEST_F(OperationsTest, WhatEndsTwiceOrWasNeverBegunIsIgnored) {
   operations.EndChannel(0);
   operations.EndChannel(77);
   EXPECT_EQ(Only(*activity_).ended, 1);
-  operations.Begin("Broadcast", 4, /*channels=*/0);  // without a kernel
+  operations.Begin("Broadcast", 4, /*channels=*/0);  // has no kernel
   EXPECT_EQ(Only(*activity_).ended, 2);
 }
 

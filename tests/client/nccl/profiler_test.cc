@@ -1,5 +1,5 @@
-// NCCL's operations, as the plug-in counts them, on NCCL's own host code: those of programs that do
-// not know of Muster.
+// Tests how the plug-in counts operations of programs that do not know of Muster, on NCCL's own
+// host code.
 
 #include <nccl.h>
 
@@ -54,7 +54,7 @@ class Program {
   Buffer<float> data_;
 };
 
-// NCCL's proxy threads see what the GPU has done, some time later.
+// Waits until NCCL's proxy threads have seen the end of the GPU's operations, which takes a while.
 void AwaitEnded(const RankActivity& activity, uint64_t ended) {
   const auto same = [&] { return Only(activity).ended == ended; };
   EXPECT_TRUE(WaitUntil(same, kPatience)) << Only(activity).ended << " have ended, not " << ended;
@@ -119,7 +119,7 @@ TEST(Profiler, RanksNameACommunicatorAlikeAndItsChildrenDifferently) {
     const std::vector<CommunicatorActivity> all = activity->Read();
     ASSERT_THAT(all, SizeIs(2));
     EXPECT_NE(all[0].name, all[1].name);
-    // What one rank writes the other compares: 64 bits, as an id of NCCL's.
+    // The ranks compare this number: 64 bits, like an id of NCCL's.
     ncclUniqueId name = {};
     all[1].name.copy(name.internal, sizeof(name.internal) - 1);
     if (rank == 0) board.Put(1, name);

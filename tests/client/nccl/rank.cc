@@ -1,4 +1,4 @@
-// A rank of the tests of client/nccl, with their scenarios as its steps.
+// The rank program of the tests of client/nccl. Its steps are their scenarios.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Calls that are refused before NCCL sees them, and leave the communicator as it was.
+// Scenarios of calls that are rejected before NCCL sees them. The communicator stays usable.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ absl::Status ExpectCode(const absl::Status& status, absl::StatusCode code) {
                 absl::StrCat("not refused as it should be: ", status.ToString()));
 }
 
-// NCCL works only in the process that began it.
+// Calls in a fork. NCCL works only in the process that initialized it.
 absl::Status InFork(NcclCommunicator& comm, void* data, cudaStream_t stream) {
   const pid_t pid = fork();
   if (pid == 0) {

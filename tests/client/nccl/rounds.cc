@@ -1,4 +1,4 @@
-// Communicators created and destroyed many times leave nothing behind.
+// Scenarios that create and destroy communicators many times, to find leaks.
 
 #include <dirent.h>
 
@@ -23,11 +23,11 @@ int EntriesOf(const char* directory) {
   return entries;
 }
 
-// By the kernel's count. gRPC's pool of threads grows and shrinks by some.
+// How far the kernel's count may differ, since gRPC's pool of threads grows and shrinks.
 constexpr int kOfGrpc = 5;
 int FilesAndThreads() { return EntriesOf("/proc/self/fd") + EntriesOf("/proc/self/task"); }
 
-// The root ends its communicator as soon as it has sent.
+// Broadcasts. The root ends its communicator as soon as it has sent.
 absl::Status BroadcastAndEnd(Job& job, int root) {
   constexpr size_t kCount = 1 << 14;
   auto comm = NcclCommunicator::Create(job);
@@ -61,7 +61,7 @@ absl::Status Round(Job& job, const Arguments& arguments, int index) {
 }  // namespace
 
 absl::Status Rounds(Job& job, const Arguments& arguments) {
-  RETURN_IF_ERROR(Round(job, arguments, 0));  // what is made once and kept
+  RETURN_IF_ERROR(Round(job, arguments, 0));  // makes what is made once and kept
   RETURN_IF_ERROR(job.Barrier("the first round"));
   WaitUntil([] { return NcclThreads() == 0; }, kSettle);
   const std::string before = Held();

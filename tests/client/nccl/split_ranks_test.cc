@@ -1,4 +1,4 @@
-// Who is in which part of a communicator that is split or shrunk.
+// Tests which ranks are in which part of a communicator that is split or shrunk.
 
 #include "client/nccl/split_ranks.h"
 
@@ -15,10 +15,10 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Ranks 1, 3 and 2 of a FakeJob, as the ranks of a communicator.
+// Ranks 1, 3 and 2 of a FakeJob, in this order, as the ranks of a communicator.
 const std::vector<std::string> kIncarnations = {"incarnation-1", "incarnation-3", "incarnation-2"};
 
-// Not by node and pid, which repeat where containers are told one node id: all have the pid 1.
+// Node and pid are not enough: containers with the same node id may all have pid 1.
 TEST(PartOfTest, MembersAreFoundByTheirIncarnation) {
   FakeJobOptions options;
   options.size = 4;
@@ -53,7 +53,7 @@ TEST(CheckPartsTest, RanksThatDoNotAgreeAreNamed) {
   FakeJob job(4);
   const std::vector<std::vector<SplitRanks>> wrong = {
       {{0, 1}, {1}, {}, {}},     // overlap
-      {{0, 1}, {}, {}, {}},      // one of them is in none
+      {{0, 1}, {}, {}, {}},      // one rank is in no part
       {{0, 1}, {1, 0}, {}, {}},  // another order
   };
   for (const std::vector<SplitRanks>& parts : wrong) {

@@ -1,4 +1,4 @@
-// Communicators made of others, on NCCL's own host code.
+// Tests of communicators made from others, on NCCL's own host code.
 
 #include <signal.h>
 
@@ -23,7 +23,7 @@ constexpr char kFaults[] = "MUSTER_TEST_NCCL_FAULTS";
 
 TEST(NcclSplit, MakesCommunicatorsOfParts) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
 
-// The parts hold what their parent holds, and the ranks in none.
+// The parts, and the ranks in no part, hold what the parent holds.
 TEST(NcclSplit, MakesCommunicatorsThatShareResources) {
   NcclJob::Start(4, {"splits"}, {{kShare, "1"}})->ExpectAll(kSuccess);
 }
@@ -55,7 +55,7 @@ TEST(NcclSplit, WhatSharesByTheEnvironmentEndsTogether) {
   ExpectTheOtherEnds({"end-one-of-two", "ends=child", "together=1"}, {{kShare, "1"}});
 }
 
-// NCCL before 2.23 reads only the files of the user and the machine.
+// NCCL before 2.23 reads only the files of the user and of the machine.
 TEST(NcclSplit, WhatSharesByAFileEndsTogether) {
   const std::string file = absl::StrCat(::testing::TempDir(), "/nccl.conf");
   std::ofstream(file) << kShare << "=1\n";
@@ -67,7 +67,7 @@ TEST(NcclSplit, WhatSharesByAFileEndsTogether) {
   }
 }
 
-// Rank 3 is in no part, which NCCL itself does not survive.
+// Rank 3 is in no part. NCCL itself does not survive its loss.
 TEST(NcclSplit, ARankThatIsLostInTheMiddleEndsTheOthers) {
   auto job = NcclJob::Start(4, {"splits"}, kNcclLeaksHere, {{1, {{kFaults, "split-die"}}}});
   job->OutputOf(1, Exit{true, SIGKILL});

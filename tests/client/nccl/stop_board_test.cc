@@ -1,4 +1,4 @@
-// The word by which the ranks of a node tell each other that they stop NCCL.
+// Tests of the word by which the ranks of a node tell each other that they stop NCCL.
 
 #include "client/nccl/stop_board.h"
 
@@ -63,8 +63,8 @@ TEST(StopBoard, IsOneForAllThatOpenItAtATime) {
   for (const auto& board : boards) EXPECT_EQ(board->First()->rank, 3);
 }
 
-// A store before the announcement is seen by whoever sees the announcement, and the other way
-// around: what follows the announcement is not seen without it.
+// A rank that sees the announcement also sees all stores before it. A rank that sees a store after
+// the announcement also sees the announcement.
 TEST(StopBoard, IsSeenByWhoeverSeesWhatFollows) {
   const std::string name = NewName("order");
   const auto one = OpenBoard(name);

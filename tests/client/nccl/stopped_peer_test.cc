@@ -1,5 +1,5 @@
-// A rank whose peer has stopped NCCL never takes for a result what the peer has left behind, on
-// NCCL's own host code.
+// Tests of ranks whose peer has stopped NCCL, on NCCL's own host code. They must never return what
+// the peer has left behind as a result.
 
 #include <signal.h>
 
@@ -18,7 +18,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// One rank does not come, rank `first` gives up, and the third one hears of that.
+// Runs a job in which one rank does not come, rank `first` gives up, and rank `listener` must hear
+// of that.
 void ExpectToHear(int listener, int first, const Words& scenario, const Variables& env = {}) {
   auto job = NcclJob::Start(3, scenario, env);
   EXPECT_THAT(job->OutputOf(first, kSuccess), HasSubstr("ended: DEADLINE_EXCEEDED"));
@@ -28,7 +29,7 @@ void ExpectToHear(int listener, int first, const Words& scenario, const Variable
   job->OutputOf(3 - first - listener, kSuccess);
 }
 
-// The kernel of rank 2 completes with what rank 1 has left behind.
+// The kernel of rank 2 completes, with what rank 1 has left behind.
 TEST(NcclStoppedPeer, ARankThatGivesUpABroadcastEndsItsNeighbours) {
   ExpectToHear(2, 1, {"give-up-first", "operation=broadcast", "absent=0", "first=1"});
 }
@@ -37,7 +38,7 @@ TEST(NcclStoppedPeer, ARankThatGivesUpAnAllGatherEndsItsNeighbours) {
   ExpectToHear(1, 0, {"give-up-first", "operation=all-gather", "absent=2", "first=0"});
 }
 
-// The kernel of rank 1 waits on.
+// The kernel of rank 1 still waits.
 TEST(NcclStoppedPeer, ARankThatGivesUpAnAllReduceEndsItsNeighbours) {
   ExpectToHear(1, 0, {"give-up-first", "absent=2", "first=0"});
 }
@@ -51,7 +52,7 @@ TEST(NcclStoppedPeer, ARankThatGivesUpWhatSharesResourcesEndsItsNeighbours) {
                {{"NCCL_COMM_SPLIT_SHARE_RESOURCES", "1"}});
 }
 
-// A revocation that fails has not looked whether what runs on the GPU has ended. ncclCommAbort then
+// A revocation that fails has not checked whether the GPU's work has ended. ncclCommAbort then
 // waits for threads that the revocation should have ended (src/init.cc, commReclaim).
 TEST(NcclStoppedPeer, ARevocationThatFailsLeavesTheBuffersInUse) {
   auto job = NcclJob::Start(2, {"give-up-first", "absent=1", "first=0"}, {},
@@ -63,7 +64,7 @@ TEST(NcclStoppedPeer, ARevocationThatFailsLeavesTheBuffersInUse) {
   EXPECT_THAT(job->OutputOf(1, kRankError), HasSubstr(job->LossOf(0)));
 }
 
-// Rank 0 is killed while all are at work.
+// Kills rank 0 while all ranks run operations, and expects that no rank gets a wrong value.
 void ExpectNoWrongValues(int size, const std::string& operation,
                          const std::map<int, Variables>& by_rank = {}) {
   auto job = NcclJob::Start(size, {"operate-until-loss", "operation=" + operation}, {}, by_rank);

@@ -1,4 +1,5 @@
-// The Stopper, and the end of groups. Handles have no communicator, or one of a single rank.
+// Tests of the Stopper, and of the end of groups. Handles have no communicator, or one of a single
+// rank.
 
 #include "client/nccl/stopper.h"
 
@@ -36,7 +37,7 @@ int Threads() {
 
 SteadyTime Soon() { return After(SteadyClock::now(), kPatience); }
 
-// Initialized over the only rank of a job.
+// Initializes a communicator over the only rank of a job.
 void Initialize(NcclHandle& handle) {
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -81,7 +82,7 @@ TEST_F(StopperTest, DoesNotPollForAThreadThatStaysInside) {
   const int threads = Threads();
   handle_->Fail(absl::AbortedError("lost"));
   EXPECT_TRUE(testing::WaitUntil([&] { return Threads() == threads; }, kPatience));
-  // Freeing another communicator would wait for this one's work.
+  // Freeing another communicator would wait for the work of this one.
   EXPECT_FALSE(Stopper::Get().AwaitQuiet(SteadyClock::now()));
   go_on.Notify();
   EXPECT_TRUE(handle_->AwaitStopped(Soon())) << "by the Stopper, which the thread has woken";
@@ -107,7 +108,7 @@ TEST_F(StopperTest, AnExceptionInANestedGroupEndsTheOuterOneToo) {
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
 }
 
-// A CUDA graph that captured a communicator's operations does this to ncclCommAbort.
+// ncclCommAbort hangs like this if a CUDA graph has captured an operation of the communicator.
 TEST_F(StopperTest, AnAbortThatNeverReturnsKeepsNoOtherCommunicatorWaiting) {
   const std::shared_ptr<NcclHandle> other = OpenAnother();
   Initialize(*handle_);

@@ -1,5 +1,5 @@
-// Ranks whose peers stop NCCL in the middle of an operation: no rank takes for a result what the
-// peer's kernel has left behind.
+// Scenarios of ranks whose peers stop NCCL in the middle of an operation. No rank may return what
+// the peer's kernel has left behind as a result.
 
 #include <algorithm>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace muster::testing {
 namespace {
 
-// An operation on `count` elements of each rank, and what comes of it.
+// An operation on `count` elements of each rank, with its expected result.
 struct Operation {
   std::function<absl::Status(NcclCommunicator&, const DeviceMemory& data, cudaStream_t)> enqueue;
   std::vector<double> before;
@@ -61,7 +61,7 @@ Operation OperationOf(const Job& job, const Arguments& arguments) {
   return name == "all-gather" ? AllGatherOf(job, count) : AllReduceOf(job, count);
 }
 
-// Runs it. It may fail; if it succeeds, its values must be right.
+// Runs the operation. It may fail, but if it succeeds its values must be right.
 absl::Status RunAndCheck(NcclCommunicator& comm, const Operation& operation, const Stream& stream,
                          const CallOptions& options = {}) {
   const DeviceMemory data(DataType::kFloat32, operation.before);
@@ -74,7 +74,7 @@ absl::Status RunAndCheck(NcclCommunicator& comm, const Operation& operation, con
   return absl::DataLossError("the operation is OK, and its values are wrong");
 }
 
-// The communicator, or a part of it with all of its ranks.
+// Returns a communicator, or a split of it that has all of its ranks.
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> CommunicatorOf(Job& job,
                                                                  const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job);
@@ -84,8 +84,8 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> CommunicatorOf(Job& job,
 
 }  // namespace
 
-// Rank absent=RANK stays away from the second operation, which rank first=RANK waits 1 s for, and
-// the others 60 s.
+// Rank absent=RANK does not come to the second operation. Rank first=RANK waits 1 s for it, and the
+// others 60 s.
 absl::Status GiveUpFirst(Job& job, const Arguments& arguments) {
   auto comm = CommunicatorOf(job, arguments);
   RETURN_IF_ERROR(comm.status());
@@ -105,7 +105,7 @@ absl::Status GiveUpFirst(Job& job, const Arguments& arguments) {
   return job.Barrier("the end", CallOptions{absl::Minutes(2), nullptr});
 }
 
-// Operations with values until a rank is lost.
+// Runs operations and checks their values until a rank is lost.
 absl::Status OperateUntilLoss(Job& job, const Arguments& arguments) {
   auto comm = CommunicatorOf(job, arguments);
   RETURN_IF_ERROR(comm.status());

@@ -1,5 +1,6 @@
-// Communicator on the NCCL backend, beside the caller's own work on the GPU: no operation reads or
-// writes what the caller's streams have not yet written or read.
+// Scenarios of Communicator on the NCCL backend beside the caller's own work on the GPU. No
+// operation may read what the caller's streams have not yet written, or overwrite what they have
+// not yet read.
 
 #include <cstdint>
 #include <functional>
@@ -15,11 +16,11 @@ namespace {
 
 constexpr size_t kCount = 1 << 20;  // bytes of one rank's part
 
-// A caller with work on a stream, which an operation has to come after without being told by the
-// host.
+// A caller with work on a stream. An operation must come after that work, although the host does
+// not wait for it.
 class Caller {
  public:
-  // `named`: the stream that CallOptions names.
+  // `named` is the stream in CallOptions.
   Caller(Communicator& comm, cudaStream_t stream, void* named)
       : comm_(comm),
         stream_(stream),
@@ -51,7 +52,7 @@ class Caller {
     return n == 2 ? Check("Send and Recv", 1, [&] { return PassOn(); }) : absl::OkStatus();
   }
 
-  // What a collective comes to where this rank is on its own.
+  // Checks collectives on this rank alone.
   absl::Status RunAlone() {
     return Check("AllReduce alone", 1,
                  [&] { return comm_.AllReduce(ConstIn(1), Out(1), ReduceOp::kSum, options_); });
@@ -71,8 +72,8 @@ class Caller {
     return comm_.Recv(In(1), 0, options_);
   }
 
-  // The caller writes ones, calls, and copies the result, which lies in `in` or in `out`, to the
-  // other: all without waiting for its stream.
+  // Writes ones, calls, and copies the result, which is in `in` or in `out`, to the other. Does not
+  // wait for its stream in between.
   absl::Status Check(const std::string& what, int expected,
                      const std::function<absl::Status()>& call) {
     CheckCuda(cudaMemsetAsync(in_.get(), 1, kCount * comm_.size(), stream_));
@@ -97,7 +98,7 @@ class Caller {
   CallOptions options_;
 };
 
-// Memory of the host that the GPU writes.
+// Reduces host memory that the GPU writes.
 absl::Status Pinned(Communicator& comm) {
   const Stream stream;
   uint8_t* data = nullptr;

@@ -74,7 +74,7 @@ void WithType(DataType type, Body body) {
       return body(__nv_fp8_e4m3());
     case DataType::kFloat8E5m2:
       return body(__nv_fp8_e5m2());
-    default:  // NCCL has no others
+    default:  // NCCL has no other types
       return;
   }
 }

@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// Every type of the data plane, and its name for messages.
+// A type of the data plane, with its name for messages.
 struct TypeInfo {
   DataType type;
   const char* name;
@@ -18,13 +18,13 @@ struct TypeInfo {
 const std::vector<TypeInfo>& AllTypes();
 const TypeInfo& InfoOf(DataType type);
 
-// Numbers as elements of a type, and back. The numbers are to be exact in the type.
+// Convert numbers into elements of a type, and back. The numbers must be exact in that type.
 std::string Encode(DataType type, const std::vector<double>& numbers);
 std::vector<double> Decode(DataType type, const std::string& bytes);
 
 const std::vector<ReduceOp>& AllOps();
 
-// op over `values`, one from each rank; averages of integers are rounded toward zero.
+// Returns `op` over `values`, one from each rank. Averages of integers are rounded toward zero.
 double Reduced(ReduceOp op, const std::vector<double>& values, bool is_integer);
 
 }  // namespace muster::testing

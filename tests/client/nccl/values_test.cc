@@ -1,4 +1,4 @@
-// Every operation and type, in real processes.
+// Tests of every operation and type, in real processes.
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -18,7 +18,7 @@ TEST_P(NcclSizes, EveryOperationOnTheHostsMemory) {
   NcclJob::Start(GetParam(), {"host-values"})->ExpectAll(kSuccess);
 }
 
-// The fake ends the process where an operation and the caller's work on its data are not ordered.
+// The fake ends the process if nothing orders an operation and the caller's work on the same data.
 TEST_P(NcclSizes, OperationsComeAfterTheCallersWorkAndBeforeWhatFollows) {
   NcclJob::Start(GetParam(), {"stream-order"})->ExpectAll(kSuccess);
 }
@@ -29,7 +29,7 @@ TEST(NcclValues, WhatIsRefusedLeavesTheCommunicatorAsItWas) {
   NcclJob::Start(2, {"refusals"})->ExpectAll(kSuccess);
 }
 
-// As above 128 ranks, with fewer.
+// NCCL uses several ids above 128 ranks. Here a smaller job does.
 TEST(NcclValues, SeveralIdsMakeOneCommunicator) {
   for (const char* ranks_per_id : {"1", "2", "3"}) {
     NcclJob::Start(4, {"device-values"}, {{"MUSTER_NCCL_RANKS_PER_ID", ranks_per_id}})
@@ -43,7 +43,7 @@ TEST(NcclValues, NcclGetsItsOwnConfiguration) {
 
 TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
 
-// As GPUs with NVLink do: through each other's memory, which cuMem shares between processes.
+// GPUs with NVLink use each other's memory, which cuMem shares between processes.
 TEST(NcclValues, ThroughTheMemoryOfEachOthersGpus) {
   for (const char* cumem : {"0", "1"}) {
     NcclJob::Start(
@@ -53,7 +53,7 @@ TEST(NcclValues, ThroughTheMemoryOfEachOthersGpus) {
   }
 }
 
-// On two nodes, where NCCL's threads send what a kernel has left for them.
+// The ranks are on two nodes, where NCCL's threads send what a kernel has left for them.
 TEST(NcclValues, WhatTheRootHasSentArrivesThoughTheRootEndsAtOnce) {
   NcclJob::Start(2, {"rounds", "rounds=5", "broadcast=1"},
                  {{"MUSTER_TEST_NCCL_FAULTS", "slow-proxy"}},

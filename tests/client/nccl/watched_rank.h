@@ -9,10 +9,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-// What a launcher sees of a rank's communicators.
+// Access to what a launcher sees of a rank's communicators.
 namespace muster::testing {
 
-// Of the calling rank, which gets memory for it as a launcher would give it.
+// Gives the calling rank memory for its activity, as a launcher does, and returns the activity.
 inline std::unique_ptr<RankActivity> Watch() {
   std::unique_ptr<RankActivity> activity = RankActivity::Make().value();
   setenv("MUSTER_ACTIVITY_FILE", activity->path().c_str(), 1);
