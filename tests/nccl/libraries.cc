@@ -14,7 +14,7 @@
 namespace muster::testing {
 namespace {
 
-// Programs may start in another folder than the test.
+// Returns an absolute path, since programs may start in another folder than the test.
 std::string AbsoluteRunfile(const std::string& path) {
   const std::string found = Runfile(path);
   if (found[0] == '/') return found;

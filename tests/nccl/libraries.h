@@ -4,20 +4,20 @@
 #include <map>
 #include <string>
 
-// Which NCCL a test runs on. A test of nccl_versions_test() (versions.bzl) runs on NCCL's own host
-// code and the stand-in for CUDA; its programs load them by LD_LIBRARY_PATH:
+// The NCCL that a test runs on. A test of nccl_versions_test() (versions.bzl) runs on NCCL's own
+// host code and the stand-in for CUDA. Its programs load them by LD_LIBRARY_PATH:
 //
 //   Process::Start({Runfile(program)}, NcclVariables());
 namespace muster::testing {
 
-// Returns "2.30.7", for instance; "" where the test runs on the fake NCCL.
+// Returns the version, such as "2.30.7", or "" if the test runs on the fake NCCL.
 std::string NcclUnderTest();
 
-// Returns what ncclGetVersion() says, 23007 for instance; 0 where the test runs on the fake NCCL.
+// Returns the result of ncclGetVersion(), such as 23007, or 0 if the test runs on the fake NCCL.
 int NcclVersionCode();
 
-// Returns the variables that a rank needs to load the libraries under test and to find its way
-// without InfiniBand and NVLink; none where the test runs on the fake NCCL.
+// Returns the variables by which a rank loads the libraries under test and connects without
+// InfiniBand and NVLink. Empty if the test runs on the fake NCCL.
 std::map<std::string, std::string> NcclVariables();
 
 }  // namespace muster::testing

@@ -24,11 +24,12 @@ _NVML = "//tests/nccl/cuda:lib/libnvidia-ml.so.1"
 def _library(version):
     return "@%s//:libnccl.so.2" % nccl_repository_name(version)
 
-# The newest has all functions. The programs have its headers' names, and at run time the version's under test.
+# The newest version has all functions. Programs are linked with it, and load the version under test
+# at run time.
 _LINKED = [_library(NCCL_VERSIONS[-1]), _CUDART]
 _LINKOPTS = ["$(location %s)" % library for library in _LINKED]
 
-# What is NCCL's own; a sanitizer looks for it in the program itself.
+# NCCL's own leaks and races. A sanitizer looks for the suppressions in the program itself.
 _SUPPRESSIONS = select({
     "//bazel:address_sanitizer": ["//bazel:leak_suppressions"],
     "//bazel:thread_sanitizer": ["//tests/nccl/real:race_suppressions"],
@@ -57,7 +58,7 @@ def nccl_libraries():
     """The libraries of the oldest and the newest version, for the data of a program that starts an nccl_program."""
     return [_library(version) for version in (NCCL_VERSIONS[0], NCCL_VERSIONS[-1])] + [_CUDART, _NVML]
 
-# What a rank needs where there is neither InfiniBand nor NVLink; NcclVariables() (libraries.cc) says the same.
+# Variables that a rank needs without InfiniBand and NVLink. NcclVariables() (libraries.cc) returns the same.
 _NCCL_VARIABLES = {
     "NCCL_ALGO": "Ring",
     "NCCL_CUMEM_ENABLE": "0",
@@ -66,8 +67,8 @@ _NCCL_VARIABLES = {
     "NCCL_SOCKET_IFNAME": "lo",
 }
 
-# For a test that loads the libraries itself, and so needs the variables before it begins. It starts in the folder
-# of runfiles that these paths begin in.
+# For tests that load the libraries themselves, and so need the variables from their start. They
+# start in the folder of runfiles, where these paths begin.
 def _environment(version, linked, env):
     own = {"MUSTER_TEST_NCCL": version}
     if linked:

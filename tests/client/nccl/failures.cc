@@ -165,7 +165,7 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
   return job.Barrier("the end");
 }
 
-// Splits into one part, which one rank spoils: wrong=RANK passes another color, absent=RANK does
+// Splits into one part, which one rank spoils: wrong=RANK passes another group, absent=RANK does
 // not call.
 absl::Status OneSplit(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));

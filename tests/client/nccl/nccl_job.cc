@@ -13,8 +13,8 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(100);
 
-// Returns whether the variables choose the ranks' GPUs. If they do not, each rank uses the GPU of its
-// local rank, and may open no other one.
+// Returns whether the variables choose the ranks' GPUs. If they do not, each rank uses the GPU of
+// its local rank, and may open no other one.
 bool ChoosesDevices(const Variables& env) {
   return env.count("CUDA_VISIBLE_DEVICES") + env.count("FAKE_CUDA_DEVICES") +
              env.count("MUSTER_ALLOW_SHARED_GPU") >

@@ -1,4 +1,4 @@
-// The commands that make, ask and end communicators.
+// Commands that make, query and end communicators.
 
 #include <signal.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "tests/nccl/conformance/rank.h"
 
-// Older versions lack these.
+// Older versions lack these functions.
 #pragma weak ncclCommRevoke
 #pragma weak ncclCommInitRankScalable
 
@@ -76,7 +76,7 @@ ncclResult_t State(ncclComm_t comm) {
   return asked == ncclSuccess ? state : asked;
 }
 
-// Polls until the state is none of `passing`, or the time is over.
+// Polls until the state is not one of `passing`, or the time is over. Returns the last state.
 std::string Poll(ncclComm_t comm, const std::set<ncclResult_t>& passing, int seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   ncclResult_t state = State(comm);
@@ -93,7 +93,7 @@ std::string PollAs(const std::string& verb, const Command& command, ncclComm_t c
   return Poll(comm, {ncclInProgress, ncclInvalidArgument}, command.Number("within", 20));
 }
 
-// The child's handle is kept where NCCL writes it, for as long as the process lives.
+// Splits. NCCL writes the child's handle later, so its place lives as long as the process.
 std::string Split(Rank& rank, const Command& command, ncclComm_t parent) {
   ncclComm_t& child = rank.comms[command.Get("child", "child")];
   const bool none = command.Get("color", "0") == "none";

@@ -50,7 +50,7 @@ class Rehearsal {
 
   RankProcess::Env EnvOf(int rank) const {
     RankProcess::Env env = NcclVariables();
-    env["NCCL_RAS_ENABLE"] = "0";  // it listens on one port of the machine
+    env["NCCL_RAS_ENABLE"] = "0";  // RAS listens on one port of the machine
     env["CONFORMANCE_DIRECTORY"] = directory_;
     env["CONFORMANCE_RANKS"] = std::to_string(scenario_.ranks);
     for (int key : {-1, rank}) {
@@ -117,7 +117,7 @@ class Rehearsal {
   std::vector<std::unique_ptr<RankProcess>> ranks_;
 };
 
-// Whether the library under test has what the scenario needs. The fake stands for the version of
+// Returns whether the library under test has what the scenario needs. The fake has the version of
 // the headers.
 bool IsOfThisVersion(const std::string& path) {
   Subject subject;

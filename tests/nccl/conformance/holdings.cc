@@ -1,4 +1,4 @@
-// What the process holds, by the kernel's account of it.
+// Compares what the process holds, as the kernel counts it.
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include "tests/nccl/cuda/fake_cuda.h"
 
 namespace fake_cuda {
-// Another libcudart may stand in for the tests' own.
+// Weak, because the program may run on another libcudart than the tests' own.
 __attribute__((weak)) Counters Live();
 }  // namespace fake_cuda
 
@@ -68,7 +68,7 @@ std::string AnswerHeld(const Command& command) {
     *kMark = Now();
     return "marked";
   }
-  // Threads may be on their way out.
+  // Threads may still be about to exit.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   std::string excess = Excess(*kMark);
   while (excess != "nothing" && std::chrono::steady_clock::now() < end) {

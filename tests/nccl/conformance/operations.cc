@@ -1,4 +1,4 @@
-// The commands that give NCCL work, and ask CUDA whether it is done.
+// Commands that give NCCL work, and that ask CUDA whether the work is done.
 
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ std::string Operate(Rank& rank, const Command& command) {
   return NameOf(ncclRecv(out, count, type, peer, comm, rank.stream));
 }
 
-// "done" when all work of the stream is, "busy" if it is not within the time.
+// Returns "done" when all work of the stream is done, or "busy" after the time is over.
 std::string Stream(Rank& rank, int milliseconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   while (true) {

@@ -1,5 +1,6 @@
-// One rank of a scenario. Commands come on standard input, one a line; each answer is a line on
-// file descriptor 3. The same source is linked with the fake NCCL and with the real one.
+// Runs one rank of a scenario. Reads one command a line from standard input, and writes each answer
+// as a line to file descriptor 3. The same source is linked with the fake NCCL and with the real
+// one.
 
 #include "tests/nccl/conformance/rank.h"
 
@@ -57,5 +58,5 @@ int main(int argc, char** argv) {
     const std::string answer = Answer(rank, ParseCommand(line)) + "\n";
     if (write(kAnswerFile, answer.data(), answer.size()) < 0) return 1;
   }
-  _exit(0);  // without the destructors of libraries whose communicators are still open
+  _exit(0);  // skips destructors of libraries whose communicators are open
 }

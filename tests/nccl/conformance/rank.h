@@ -10,7 +10,7 @@
 
 namespace muster::testing {
 
-// A command of a scenario, taken apart: a verb, flags, and options of the form name=value.
+// A parsed command of a scenario: a verb, flags, and options of the form name=value.
 struct Command {
   std::string verb;
   std::set<std::string> flags;
@@ -22,7 +22,7 @@ struct Command {
 };
 Command ParseCommand(const std::string& line);
 
-// What one rank holds between its commands.
+// The state of one rank between its commands.
 struct Rank {
   int number = 0;
   int ranks = 1;
@@ -33,17 +33,17 @@ struct Rank {
   void* out = nullptr;
 };
 
-// "Success", "InProgress", ...
+// Returns "Success", "InProgress", ...
 std::string NameOf(ncclResult_t result);
 
-// Runs the command and says what NCCL answered.
+// Runs the command, and returns what NCCL answered.
 std::string Answer(Rank& rank, const Command& command);
 
-// The calls that operations.cc has, by verb; "" if the verb is none of them.
+// Runs a command of operations.cc. Returns "" if operations.cc does not have the verb.
 std::string AnswerOperation(Rank& rank, const Command& command);
 
-// What the process holds more than at the time of the last "mark": "nothing", or names of the
-// kinds ("threads", "files", "sockets", "device-memory", "shared-memory").
+// Returns what the process holds more than at the last "mark": "nothing", or the names of the kinds
+// ("threads", "files", "sockets", "device-memory", "shared-memory").
 std::string AnswerHeld(const Command& command);
 
 }  // namespace muster::testing

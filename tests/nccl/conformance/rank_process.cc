@@ -55,7 +55,7 @@ RankProcess::~RankProcess() {
 
 void RankProcess::Send(const std::string& command) {
   const std::string line = command + "\n";
-  // A rank that is gone says so at the next Await().
+  // If the rank has exited, the next Await() reports that.
   signal(SIGPIPE, SIG_IGN);
   if (write(commands_, line.data(), line.size()) < 0) return;
   owes_answer_ = true;

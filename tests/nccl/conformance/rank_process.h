@@ -9,9 +9,9 @@
 
 namespace muster::testing {
 
-// One rank: a process that takes a command per line on standard input and answers each with a line
-// on file descriptor 3. Its output goes to a file, as NCCL may write there. The process is killed
-// with the object.
+// A process of one rank. It reads one command a line from standard input, and answers each with a
+// line on file descriptor 3. Its output goes to a file, since NCCL may write there. The destructor
+// kills the process.
 class RankProcess {
  public:
   using Env = std::map<std::string, std::string>;
@@ -22,8 +22,8 @@ class RankProcess {
   RankProcess& operator=(const RankProcess&) = delete;
 
   void Send(const std::string& command);
-  // The next answer. "blocks" if none has come in that time; then a later Await() may still get it.
-  // If the process has ended, how: "signal 9", "violation", "exit 1".
+  // Returns the next answer, or "blocks" if there is none in that time. A later Await() may still
+  // get that answer. If the process has ended, returns how: "signal 9", "violation", "exit 1".
   std::string Await(std::chrono::milliseconds within);
 
   bool ended() const { return ended_; }

@@ -1,5 +1,5 @@
-// What Muster reads from NCCL's RAS subsystem during a hang: the ranks run NCCL's own code, and one
-// of them does not call the all-reduce that the others wait in.
+// Tests what Muster reads from NCCL's RAS subsystem during a hang. The ranks run NCCL's own code.
+// One of them does not call the all-reduce that the other ranks wait in.
 //
 //   ras_test RANK_PROGRAM
 
@@ -63,7 +63,7 @@ class RasTest : public ::testing::Test {
     All("settle", kRanks);
   }
 
-  // The first `count` ranks take the step at once.
+  // Makes the first `count` ranks take the step at the same time.
   void All(const std::string& command, int count) {
     for (int rank = 0; rank < count; ++rank) ranks_[rank]->Send(command);
     for (int rank = 0; rank < count; ++rank) {

@@ -21,7 +21,7 @@ std::string Trim(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// "2.27.7" as ncclGetVersion() writes it.
+// Returns the version "2.27.7" as ncclGetVersion() writes it.
 int VersionOf(const std::string& text) {
   int code = 0;
   for (const std::string& part : Split(text, '.')) code = code * 100 + std::atoi(part.c_str());
@@ -48,7 +48,8 @@ Condition TakeCondition(std::string* text) {
   return condition;
 }
 
-// Takes "0 2:" or "all:" from the front; false if the text does not begin so.
+// Takes "0 2:" or "all:" from the front of the text. Returns false if the text does not begin with
+// ranks.
 bool TakeRanks(std::string* text, std::vector<int>* ranks) {
   const size_t colon = text->find(':');
   if (colon == std::string::npos) return false;
@@ -80,7 +81,7 @@ bool ParseExpectation(std::string text, Step* step) {
   return true;
 }
 
-// "env NAME=VALUE" or "env RANK: NAME=VALUE".
+// Parses "env NAME=VALUE" or "env RANK: NAME=VALUE".
 bool ParseEnv(std::string text, Scenario* scenario) {
   std::vector<int> ranks;
   TakeRanks(&text, &ranks);

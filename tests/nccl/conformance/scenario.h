@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// The text of a scenario: steps that ranks take, and what NCCL answers. README.md describes the
+// The text of a scenario: the steps of the ranks, and NCCL's answers. README.md describes the
 // format.
 namespace muster::testing {
 
@@ -13,10 +13,10 @@ namespace muster::testing {
 struct Subject {
   bool fake = false;
   bool cumem = false;  // connects at the first operation, as on GPUs with cuMem
-  int version = 0;     // as ncclGetVersion() says it
+  int version = 0;     // as ncclGetVersion() returns it
 };
 
-// "[fake >=2.27.7]": each word must hold.
+// A condition like "[fake >=2.27.7]". Every word must hold.
 struct Condition {
   std::vector<std::string> words;
 };
@@ -31,7 +31,7 @@ struct Expectation {
 struct Step {
   int line = 0;
   Condition condition;
-  std::vector<int> ranks;  // empty: all
+  std::vector<int> ranks;  // empty: all ranks
   std::string command;
   std::vector<Expectation> expected;
 };
@@ -40,20 +40,20 @@ struct Scenario {
   std::string name;
   int ranks = 1;
   Condition condition;                                    // the library has what the scenario needs
-  std::map<int, std::map<std::string, std::string>> env;  // by rank; -1: of all ranks
+  std::map<int, std::map<std::string, std::string>> env;  // by rank; -1: all ranks
   std::vector<Step> steps;
-  std::vector<std::string> errors;  // lines that mean nothing
+  std::vector<std::string> errors;  // lines that could not be parsed
 };
 
 Scenario ParseScenario(const std::string& text);
 
-// What the step expects of the rank on this library; empty where the text says nothing.
+// Returns the answer that the step expects of the rank on this library, or "" if the text has none.
 std::string ExpectedAnswer(const Step& step, int rank, const Subject& subject);
 
-// Whether the words are the same. An expected word may be a choice: "Success|InProgress".
+// Returns whether the words are equal. An expected word may be a choice: "Success|InProgress".
 bool Matches(const std::string& expected, const std::string& answer);
 
-// The value of "name=VALUE" in a command; `otherwise` if it has none.
+// Returns VALUE of "name=VALUE" in a command, or `otherwise` if the command has no such option.
 std::string Option(const std::string& command, const std::string& name,
                    const std::string& otherwise = "");
 

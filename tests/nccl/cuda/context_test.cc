@@ -1,4 +1,4 @@
-// Which calls open a context, and on which device.
+// Tests which calls open a context, and on which device.
 
 #include <cuda_runtime_api.h>
 
@@ -36,7 +36,7 @@ TEST(FakeCudaContext, QueriesOpenNone) {
   });
 }
 
-// Which device a thread opens that has never set one.
+// Returns the devices that a thread opens by `call`, if it has never set a device.
 std::vector<int> OpenedBy(const std::function<void()>& call) {
   std::thread(call).join();
   return fake_cuda::OpenedDevices();

@@ -8,11 +8,11 @@
 #include <functional>
 #include <vector>
 
-// What the fake CUDA runtime offers beside the runtime's own functions: to tests, and to the fake
-// NCCL, whose kernels run on its streams. How it is told what machine to imitate: README.md.
+// Functions of the fake CUDA runtime beside CUDA's own. Tests use them, and so does the fake NCCL,
+// whose kernels run on its streams. README.md lists the variables that describe the machine.
 namespace fake_cuda {
 
-// What the process holds now.
+// Counts of what the process holds now.
 struct Counters {
   int64_t device_allocations = 0;
   int64_t device_bytes = 0;
@@ -22,36 +22,37 @@ struct Counters {
 };
 Counters Live();
 
-// Memory as the device sees it: where the bytes of a device pointer, or of pinned host memory, lie
-// in this process. Null where the device cannot reach all of the range, as in pageable memory.
+// Returns where the bytes of a device pointer, or of pinned host memory, lie in this process.
+// Returns null if the device cannot reach the whole range, as in pageable memory.
 void* Reach(const void* pointer, size_t size);
 
-// Memory of the device, or pinned memory of the host, that work reads or writes.
+// A range of device memory or pinned host memory that work reads or writes.
 struct Access {
   const void* pointer = nullptr;
   size_t bytes = 0;
   bool writes = false;
-  const char* what = "a kernel";  // of the work, for messages
-  const void* owner = nullptr;    // whose work is in order whatever its streams: a communicator's
+  const char* what = "a kernel";  // the work's name in messages
+  const void* owner = nullptr;    // work of one owner, such as a communicator, is always in order
 };
 
-// Runs `kernel` on the thread of a stream once all of `streams`, which are of one device, have
-// reached it; later work of all of them waits for it. Ends the process where nothing orders
-// `accesses` behind what other streams do with the same memory.
+// Runs `kernel` on the thread of a stream once all of `streams`, which belong to one device, have
+// reached it. Their later work waits for it. Ends the process if nothing orders `accesses` after
+// what other streams do with the same memory.
 void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel,
             const std::vector<Access>& accesses = {});
 
-// The devices on which the process has opened a context.
+// Returns the devices on which the process has opened a context.
 std::vector<int> OpenedDevices();
 
-// Makes the GPU fail as after a fault in a kernel: work that is not done is dropped, waits end, and
-// every later call that uses a context returns `error`, until the process ends.
+// Makes the GPU fail as after a fault in a kernel. Work that is not done is dropped, and waits end.
+// Until the process ends, every later call that uses a context returns `error`.
 void FailDevice(cudaError_t error);
 
 // Blocks until the device has no work left, as cudaFree does.
 void AwaitIdle(int device);
 
-// Ends the process with a message: the program did what the real libraries punish at random.
+// Ends the process with a message, because the program did what crashes, hangs or corrupts data on
+// the real libraries at random.
 [[noreturn]] void Violation(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace fake_cuda

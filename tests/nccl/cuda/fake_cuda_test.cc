@@ -1,4 +1,4 @@
-// The fake CUDA runtime, as a program sees it. Each test runs in a process of its own.
+// Tests of the fake CUDA runtime, as a program sees it. Each test runs in its own process.
 
 #include "tests/nccl/cuda/fake_cuda.h"
 
@@ -165,7 +165,7 @@ TEST(FakeCudaTest, TheDefaultStreamWaitsForOrdinaryStreamsOnly) {
   });
 }
 
-// Two streams, and memory that both of them use.
+// Two streams, with memory that both of them use.
 class Order {
  public:
   Order() {
@@ -220,14 +220,14 @@ TEST(FakeCudaTest, WorkOnTheSameMemoryThatNothingOrdersEndsTheProcess) {
         order.Write(order.second());
       },
       "writes memory that a kernel on another stream reads");
-  // The default stream does not wait for those that are non-blocking.
+  // The default stream does not wait for non-blocking streams.
   ExpectUnordered(
       [](Order& order) {
         order.Write(nullptr);
         order.Write(order.second());
       },
       "writes memory that a kernel on another stream writes");
-  // What is ordered behind an event is not ordered behind what came after that.
+  // Work that waits for an event is not ordered after work that follows the event.
   ExpectUnordered(
       [](Order& order) {
         order.Write(order.first());
@@ -253,7 +253,7 @@ TEST(FakeCudaTest, WhatEventsAndTheHostOrderIsInOrder) {
     order.Write(ordinary);
     order.Write(nullptr);
     order.Write(ordinary);
-    // Behind the first stream by way of the default one.
+    // The second stream follows the first one through the default stream.
     order.FollowByEvent(nullptr, order.second());
     while (cudaStreamQuery(ordinary) != cudaSuccess) std::this_thread::yield();
     order.Write(order.first());

@@ -1,5 +1,5 @@
-// Calls that wait for the device although their names do not say so, and memory that is allocated
-// in order of a stream instead.
+// Tests of calls that wait for the device although their names do not say so, and of stream-ordered
+// allocation, which does not.
 
 #include <cuda_runtime_api.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 void Kernel() {}
 
-// Whether the call waits for a kernel that hangs on another stream.
+// Returns whether the call waits for a kernel that hangs on another stream.
 bool Waits(const std::function<void()>& call) {
   cudaStream_t stream = nullptr;
   EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);

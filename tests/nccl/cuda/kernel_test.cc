@@ -1,4 +1,4 @@
-// Kernels that are functions of the CPU.
+// Tests of kernels that are functions of the CPU.
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -34,7 +34,7 @@ void AddKernel(const CpuLaunch* launch) {
   for (int i = 0; i < arguments->count; ++i) values[i] += arguments->summand;
 }
 
-// Hangs until the host, through pinned memory, lets it go on.
+// Hangs until the host releases it, through pinned memory.
 void WaitKernel(const CpuLaunch* launch) {
   const auto* flag = *static_cast<volatile int* const*>(launch->arguments);
   while (*flag == 0) std::this_thread::yield();
@@ -130,7 +130,7 @@ TEST(FakeCudaKernel, AnUnknownAttributeEndsTheProcess) {
   EXPECT_THAT(end.output, HasSubstr("VIOLATION: a kernel is launched with attribute 2"));
 }
 
-// ---- a device that fails ----
+// ---- A device that fails ----
 
 TEST(FakeCudaFailure, AFailedKernelSpoilsAllLaterCalls) {
   InProcess({{"FAKE_CUDA_ERRORS", "kernel=700@2"}}, [] {

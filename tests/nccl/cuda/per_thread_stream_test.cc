@@ -1,4 +1,4 @@
-// cudaStreamPerThread: a default stream for each thread of the program.
+// Tests of cudaStreamPerThread, a default stream for each thread of the program.
 
 #include <cuda_runtime_api.h>
 

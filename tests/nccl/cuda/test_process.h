@@ -13,13 +13,13 @@
 #include "gtest/gtest.h"
 #include "tests/nccl/fake/forked_nccl_ranks.h"
 
-// What the tests of the stand-in GPU share. Each of them runs in a process of its own, as the state
-// of the GPU belongs to the process.
+// Helpers of the tests of the stand-in GPU. Each test runs in its own process, since the GPU's
+// state belongs to the process.
 namespace muster::testing {
 
 using Environment = std::map<std::string, std::string>;
 
-// Expects the process to end well.
+// Runs `body` in a new process, and expects it to succeed.
 inline void InProcess(const Environment& env, const std::function<void()>& body) {
   ExpectForked(
       1, [&](int, Board&) { body(); }, env);
@@ -30,7 +30,7 @@ inline RankEnd EndOf(const std::function<void()>& body, const Environment& env =
       1, [&](int, Board&) { body(); }, env)[0];
 }
 
-// A driver's entry point, which must exist: Driver<decltype(cuMemMap)>("cuMemMap").
+// Returns an entry point of the driver, which must exist: Driver<decltype(cuMemMap)>("cuMemMap").
 template <class Function>
 Function* Driver(const char* name) {
   void* found = nullptr;
@@ -42,7 +42,7 @@ Function* Driver(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-// Work that waits until the test lets it go on.
+// Work that waits until the test releases it.
 struct Gate {
   std::atomic<bool> open{false};
   std::function<void()> work() {

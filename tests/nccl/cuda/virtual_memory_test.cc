@@ -1,5 +1,5 @@
-// cuMem: memory without an address, addresses without memory, and both together, also between two
-// processes.
+// Tests of cuMem: memory without an address, addresses without memory, and both together, also
+// between two processes.
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -71,7 +71,7 @@ CUresult Allow(const CuMem& mem, CUdeviceptr pointer, CUmemLocationType type) {
   return mem.set_access(pointer, kBytes, &access, 1);
 }
 
-// Maps the memory and lets device 0 reach it.
+// Maps the memory, and gives device 0 access to it.
 char* Map(const CuMem& mem, CUmemGenericAllocationHandle handle) {
   CUdeviceptr pointer = 0;
   EXPECT_EQ(mem.reserve(&pointer, kBytes, kBytes, 0, 0), CUDA_SUCCESS);
@@ -124,7 +124,7 @@ TEST(FakeCudaVirtualMemory, TheHostTouchesOnlyItsOwn) {
     const CuMem mem;
     char* const memory = Map(mem, Create(mem, On(CU_MEM_LOCATION_TYPE_DEVICE, 0)));
     EXPECT_NE(Allow(mem, AddressOf(memory), CU_MEM_LOCATION_TYPE_HOST_NUMA), CUDA_SUCCESS);
-    signal(SIGSEGV, SIG_DFL);  // The address sanitizer would end the process in its own way.
+    signal(SIGSEGV, SIG_DFL);  // the address sanitizer would end the process in its own way
     memory[3] = 'x';
   });
   EXPECT_TRUE(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGSEGV) << end.status;
@@ -155,7 +155,7 @@ TEST(FakeCudaVirtualMemory, AReleasedHandleMustNotBeUsed) {
   EXPECT_THAT(end.output, HasSubstr("VIOLATION: a call names memory handle"));
 }
 
-// ---- between processes ----
+// ---- Between processes ----
 
 struct Exported {
   int process;
@@ -169,7 +169,8 @@ void Offer(Board& board, int slot, int file) {
   board.Put(slot, id);
 }
 
-// The descriptor that the other process has offered, as if it had come over a socket.
+// Returns a copy of the descriptor that the other process has offered, as if it had come over a
+// socket.
 int Taken(Board& board, int slot) {
   const ncclUniqueId id = board.Get(slot);
   Exported exported;

@@ -6,21 +6,21 @@
 #include <cstdint>
 #include <string>
 
-// What the fake NCCL offers tests beside NCCL's own functions.
+// Functions of the fake NCCL for tests, beside NCCL's own.
 namespace fake_nccl {
 
-// Makes NCCL misbehave from now on, as the variable FAKE_NCCL_FAULTS does from the start; README.md
-// lists the faults. Counts of calls start anew.
+// Makes NCCL misbehave from now on, as FAKE_NCCL_FAULTS does from the start. README.md lists the
+// faults. Counts of calls start again.
 void SetFaults(const std::string& faults);
 
-// What the communicator was configured with; NCCL_CONFIG_UNDEF_INT: nothing.
+// Returns the communicator's configured maxCTAs, or NCCL_CONFIG_UNDEF_INT.
 int MaxCtasOf(ncclComm_t comm);
 
-// What the process holds now.
+// Counts of what the process holds now.
 struct Counters {
   int64_t communicators = 0;
-  int64_t threads = 0;  // roots that nobody used included, as NCCL has no call that ends them
-  int64_t sockets = 0;  // likewise
+  int64_t threads = 0;  // includes roots without ranks: no call of NCCL ends them
+  int64_t sockets = 0;  // includes those of such roots
 };
 Counters Live();
 

@@ -1,5 +1,5 @@
-// What the fake NCCL has beside what //tests/nccl/conformance compares with the real one: values,
-// counters, and violations.
+// Tests of what //tests/nccl/conformance does not compare with the real NCCL: values, counters, and
+// violations.
 
 #include "tests/nccl/fake/fake_nccl.h"
 
@@ -127,9 +127,9 @@ TEST_P(FakeNcclSizes, InitReduceAndEndLeaveNothingBehind) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, FakeNcclSizes, ::testing::Values(1, 2, 4));
 
-// ---- What the real NCCL punishes at random ends the process ----
+// ---- Violations, which end the process ----
 
-// The rank's program, in a communicator of one.
+// Runs a rank's program in a communicator of one rank.
 RankEnd Alone(const std::function<void(Rank& self)>& body) {
   return RunForked(1, [&](int rank, Board& board) {
     Rank self(rank, 1, board);

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/util/process.h"
 
-// Of LeakSanitizer, where the program is built with it.
+// LeakSanitizer's, if the program is built with it.
 extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));
 
 namespace muster::testing {
@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned kPollMicroseconds = 1000;
 
-// Reports leaks on standard error. _exit() does not look for them.
+// Looks for leaks, which _exit() does not, and reports them on standard error.
 bool HasLeaked() {
   return __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0;
 }

@@ -11,15 +11,15 @@
 
 namespace muster::testing {
 
-// What the ranks of one test share: memory, in which they pass ids to each other.
+// Memory that the ranks of one test share, in which they pass ids to each other.
 class Board {
  public:
   static constexpr int kSlots = 8;
 
   void Put(int slot, const ncclUniqueId& id);
-  // Waits for it.
+  // Blocks until the id is there, and returns it.
   ncclUniqueId Get(int slot);
-  // Waits until it has been called `count` times.
+  // Blocks until it has been called `count` times.
   void Meet(int count);
 
  private:
@@ -29,16 +29,17 @@ class Board {
 };
 
 struct RankEnd {
-  int status = 0;      // as waitpid() gives it
+  int status = 0;      // as waitpid() returns it
   std::string output;  // standard error
 };
 
-// Runs `body` in one forked process per rank and waits for them; each ends with status 0 unless an
-// expectation failed in it. `env` is set in all. The calling process must not use CUDA or NCCL.
+// Runs `body` in one forked process for each rank, and waits for them. Each ends with status 0,
+// unless an expectation failed in it. `env` is set in all processes. The calling process must not
+// use CUDA or NCCL.
 std::vector<RankEnd> RunForked(int size, const std::function<void(int rank, Board& board)>& body,
                                const std::map<std::string, std::string>& env = {});
 
-// The same, and expects them all to end well.
+// Calls RunForked(), and expects that all ranks succeed.
 void ExpectForked(int size, const std::function<void(int rank, Board& board)>& body,
                   const std::map<std::string, std::string>& env = {});
 

@@ -1,4 +1,4 @@
-// What an abort does to a kernel of the real NCCL on the CPU, and what it leaves.
+// Tests what an abort does to a kernel of the real NCCL on the CPU, and what it leaves.
 
 #include <nccl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Starts an all-reduce that cannot end, and aborts the communicator. No rank aborts before all have
-// met: an aborted kernel still counts its steps, as on a GPU, so that its neighbour's kernel ends
+// met: an aborted kernel still counts its steps, as on a GPU, and so its neighbour's kernel ends
 // too.
 void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
   constexpr size_t kCount = 1'000'000;
@@ -36,7 +36,8 @@ void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
 }
 
 // Connects the ranks, which NCCL does at the first collective if it uses cuMem. Returns when all
-// have what they wait for: a rank that is killed earlier may not have sent its last bytes.
+// ranks have what they wait for, since a rank that is killed earlier may not have sent its last
+// bytes.
 void Connect(Rank& rank, Board& board) {
   Buffer<float> buffer(InputOf(rank.rank(), 1));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, rank.comm(),

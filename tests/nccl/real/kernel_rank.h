@@ -14,10 +14,10 @@
 #include "gtest/gtest.h"
 #include "tests/nccl/fake/forked_nccl_ranks.h"
 
-// Ranks on the real NCCL and stand-in GPUs, and values for them, for tests of its kernels.
+// Ranks on the real NCCL and stand-in GPUs, with their values, for tests of its kernels.
 namespace muster::testing {
 
-// Where the ranks of a job are.
+// The number of ranks, and how they are spread over hosts.
 struct Layout {
   std::string name;
   int ranks;
@@ -103,7 +103,7 @@ class Rank {
   ncclComm_t comm_ = nullptr;
 };
 
-// Runs `body` on all ranks and expects them all to end well.
+// Runs `body` on all ranks, and expects that all succeed.
 inline void ForEachRank(const Layout& layout, const std::function<void(Rank&)>& body) {
   ExpectForked(layout.ranks, [&](int rank, Board& board) {
     Rank self(layout, rank, board);
@@ -114,7 +114,7 @@ inline void ForEachRank(const Layout& layout, const std::function<void(Rank&)>& 
   });
 }
 
-// A rank's input: small integers, which sum up exactly.
+// Returns a rank's input: small integers, whose sum is exact.
 template <class T = float>
 std::vector<T> InputOf(int rank, size_t count, int modulus = 11) {
   std::vector<T> values(count);
@@ -140,7 +140,7 @@ inline std::vector<float> Concatenated(int size, size_t count) {
   return all;
 }
 
-// Says where vectors differ, which may be long.
+// Expects equal vectors. A failure names only the first difference, since vectors may be long.
 template <class T>
 void ExpectSame(const std::vector<T>& got, const std::vector<T>& want, const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;

@@ -1,4 +1,4 @@
-// The arithmetic of the real NCCL's kernels on the CPU: every type and operation.
+// Tests the arithmetic of the real NCCL's kernels on the CPU: every type and operation.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -52,7 +52,7 @@ double ReduceValues(ncclRedOp_t op, const std::vector<double>& values) {
   return result;
 }
 
-// What rank `rank` gives for element `i`; multiples of 4, so that averages are exact.
+// Returns what rank `rank` contributes for element `i`: multiples of 4, so that averages are exact.
 double Given(ncclRedOp_t op, int rank, size_t i, bool is_signed) {
   if (op == ncclProd) return (i + rank) % 3 == 0 ? 2 : 1;
   const double value = static_cast<double>((i * 7 + rank * 3) % 5) * 4;

@@ -1,4 +1,5 @@
-// The real NCCL's collectives on the CPU: their values, over shared memory and over sockets.
+// Tests of the real NCCL's collectives on the CPU: their values, over shared memory and over
+// sockets.
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -12,8 +13,8 @@
 namespace muster::testing {
 namespace {
 
-// Numbers of elements: some that leave ranks without data, and some of many chunks. Eight ranks on
-// a small machine take too long for the most.
+// Returns numbers of elements: some that leave ranks without data, and some of many chunks. Eight
+// ranks on a small machine take too long for the largest.
 std::vector<size_t> Counts(const Rank& rank) {
   if (rank.size() == 8) return {1, 1000, 100'003};
   return {1, 3, 1000, 100'003, 1'500'000};
@@ -115,7 +116,7 @@ TEST_P(NcclKernels, SendAndReceiveAroundTheRing) {
   });
 }
 
-// Every rank sends to every rank, itself too, twice in one group.
+// Every rank sends to every rank, including itself, twice in one group.
 TEST_P(NcclKernels, AllToAll) {
   ForEachRank(GetParam(), [](Rank& rank) {
     for (const size_t count : {1, 1000, 200'000}) {
@@ -146,7 +147,7 @@ TEST_P(NcclKernels, AllToAll) {
   });
 }
 
-// NCCL 2.30 makes one kernel of these.
+// NCCL 2.30 makes one kernel of these broadcasts.
 TEST_P(NcclKernels, GroupedBroadcastsFromAllRanks) {
   ForEachRank(GetParam(), [](Rank& rank) {
     for (const size_t count : {1, 1000, 300'000}) {
@@ -165,7 +166,7 @@ TEST_P(NcclKernels, GroupedBroadcastsFromAllRanks) {
   });
 }
 
-// Collectives that cut their chunks differently share connections. Hundreds of them are under way
+// Collectives that cut their chunks differently share connections. Hundreds of them are in progress
 // at a time, more than NCCL's ring of work holds.
 TEST_P(NcclKernels, ManyInARow) {
   ForEachRank(GetParam(), [](Rank& rank) {

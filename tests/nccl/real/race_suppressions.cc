@@ -1,4 +1,4 @@
-// Races that are NCCL's own. README.md says how they were found. ThreadSanitizer finds this
+// Suppresses NCCL's own races. README.md says how they were found. ThreadSanitizer finds this
 // function by its name.
 extern "C" const char* __tsan_default_suppressions() {
   // NCCL 2.30.7, proxy.cc:1048: the thread that ends a proxy sets the flag `stop`, which

@@ -1,4 +1,4 @@
-// Devices and contexts, as the driver shows them: a CUdevice is the runtime's ordinal.
+// Devices and contexts, as the driver shows them. A CUdevice is the runtime's ordinal.
 
 #include <cstring>
 
@@ -50,7 +50,7 @@ CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice d
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
       *value = 1;
       return CUDA_SUCCESS;
-    // One NUMA node, number 0; no RDMA, no multicast, no fabric of machines.
+    // The machine has one NUMA node, number 0. It has no RDMA, multicast or fabric of machines.
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:

@@ -1,5 +1,5 @@
-// The table of the driver's entry points. One that is not in it "is not found", as with a driver
-// that is older than the program.
+// The table of the driver's entry points. A function that is not in it "is not found", as with a
+// driver that is older than the program.
 
 #include "tests/nccl/cuda/driver/entry_points.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Entry = std::pair<const std::string, void*>;
 
-// A function that does not have the real one's signature fails to compile.
+// Fails to compile if the function does not have the real function's signature.
 template <class Real>
 Entry Of(const char* name, Real* function) {
   return {name, reinterpret_cast<void*>(function)};

@@ -3,12 +3,13 @@
 
 #include <cuda.h>
 
-// The driver's entry points, which a program finds by name through cudaGetDriverEntryPoint(): `F`
-// here is `cuF` there. entry_points.cc checks their signatures against the real header.
+// The driver's entry points, which a program finds by name through cudaGetDriverEntryPoint().
+// Function `F` here stands for `cuF`. entry_points.cc checks the signatures against the real
+// header.
 namespace fake_cuda::driver {
 
-// The sticky error of the device, if there is one, else CUDA_SUCCESS. The driver's errors have the
-// numbers of the runtime's.
+// Returns the sticky error of the device, or CUDA_SUCCESS. The driver's errors have the same
+// numbers as the runtime's.
 CUresult State();
 
 // device.cc

@@ -6,7 +6,7 @@
 namespace fake_cuda::driver {
 namespace {
 
-// The arguments as one buffer: {BUFFER_POINTER, bytes, BUFFER_SIZE, size, END}, in any order.
+// Copies the arguments out of {BUFFER_POINTER, bytes, BUFFER_SIZE, size, END}, in any order.
 std::vector<char> ArgumentsOf(void** parameters, void** extra) {
   if (parameters != nullptr || extra == nullptr) {
     Violation("a kernel's arguments are given one by one: only a buffer has a known size");
@@ -20,7 +20,8 @@ std::vector<char> ArgumentsOf(void** parameters, void** extra) {
   return std::vector<char>(bytes, bytes + size);
 }
 
-// Clusters, priorities and memory domains change the speed of a kernel alone.
+// Applies a launch attribute. Clusters, priorities and memory domains only change a kernel's speed,
+// and are ignored.
 void Apply(const CUlaunchAttribute& attribute, KernelLaunch* launch) {
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE:

@@ -21,7 +21,7 @@ constexpr size_t kDeviceGranularity = size_t{2} << 20;
 constexpr size_t kHostGranularity = size_t{64} << 10;
 constexpr uint64_t kMagic = 0x66616b6563756461;
 
-// The last page of the file.
+// The last page of the file, which describes the memory to an importing process.
 struct Description {
   uint64_t magic = kMagic;
   CUmemAllocationProp properties = {};
@@ -84,7 +84,8 @@ CUmemGenericAllocationHandle Keep(const PhysicalMemory& memory) {
   return HandleOf(kept);
 }
 
-// The ordinal of a device of the machine in this process; -1 if the process does not see it.
+// Returns the ordinal in this process of a device of the machine, or -1 if the process does not see
+// it.
 int OrdinalOf(int physical_device) {
   for (size_t i = 0; i < VisibleDevices().size(); ++i) {
     if (VisibleDevices()[i].physical == physical_device) return static_cast<int>(i);
@@ -171,7 +172,7 @@ CUresult MemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandl
   return CUDA_SUCCESS;
 }
 
-// The caller keeps its descriptor.
+// Imports the memory. The caller keeps its descriptor.
 CUresult MemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
                                       CUmemAllocationHandleType type) {
   if (const CUresult error = State(); error != CUDA_SUCCESS) return error;

@@ -5,23 +5,23 @@
 
 #include <cstddef>
 
-// Memory without an address, as cuMemCreate() makes it: a memfd. Its last page, which is never
-// mapped for the program, tells an importing process what the memory is.
+// Memory without an address, as cuMemCreate() makes it. It is a memfd. The last page is never
+// mapped for the program. It tells an importing process what the memory is.
 namespace fake_cuda::driver {
 
 struct PhysicalMemory {
   int file = -1;
   size_t size = 0;
   CUmemAllocationProp properties = {};
-  int charged_device = -1;  // whose memory it takes; -1: none of this process
+  int charged_device = -1;  // the device whose memory it takes; -1: none of this process
   int references = 1;       // handles that the program has not released, and mappings
 };
 
-// The memory that a handle names. Ends the process if the handle has been released.
+// Returns the memory that a handle names. Ends the process if the handle has been released.
 PhysicalMemory* MemoryOf(CUmemGenericAllocationHandle handle);
 CUmemGenericAllocationHandle HandleOf(const PhysicalMemory* memory);
 
-// The memory lives as long as something refers to it.
+// Count references. The memory lives as long as it has one.
 void AddReference(PhysicalMemory* memory);
 void DropReference(PhysicalMemory* memory);
 

@@ -1,4 +1,4 @@
-// What the driver knows of a pointer.
+// Attributes of pointers, as the driver answers them.
 
 #include <optional>
 
@@ -16,7 +16,8 @@ unsigned MemoryTypeOf(const Allocation& allocation) {
   return allocation.type == cudaMemoryTypeDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
 }
 
-// Only memory that cuMemCreate() has made can be exported as a file descriptor.
+// Returns how the memory can be exported. Only memory of cuMemCreate() can be exported as a file
+// descriptor.
 unsigned long long HandleTypesOf(CUdeviceptr pointer) {
   CUmemGenericAllocationHandle handle = 0;
   if (MemRetainAllocationHandle(&handle, reinterpret_cast<void*>(pointer)) != CUDA_SUCCESS) {

@@ -1,5 +1,5 @@
-// Addresses, and the memory that is mapped at them. An address of device memory stays without any
-// right of access for the host; the stand-in reaches the memory at a second address, the view.
+// Address ranges, and the memory that is mapped at them. The host has no access to device memory at
+// its address. The stand-in reaches the memory at a second address, the view.
 
 #include <sys/mman.h>
 
@@ -35,7 +35,7 @@ AddressSpace& Addresses() {
 
 void* At(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
 
-// Takes an inaccessible range of addresses; null if there is none.
+// Reserves an inaccessible range of addresses. Returns null if there is none.
 char* ReserveRange(size_t size, size_t alignment) {
   const size_t most = size + alignment;
   void* const begin =
@@ -53,7 +53,7 @@ void MakeInaccessible(CUdeviceptr pointer, size_t size) {
        0);
 }
 
-// Needs the lock.
+// Returns whether the range is reserved. The caller holds the lock.
 bool IsReserved(const AddressSpace& addresses, CUdeviceptr pointer, size_t size) {
   auto it = addresses.reserved.upper_bound(pointer);
   if (it == addresses.reserved.begin()) return false;
@@ -61,7 +61,7 @@ bool IsReserved(const AddressSpace& addresses, CUdeviceptr pointer, size_t size)
   return pointer + size <= it->first + it->second;
 }
 
-// The mapping that begins at the address. Needs the lock.
+// Returns the mapping that begins at the address. The caller holds the lock.
 Mapping* Find(AddressSpace& addresses, CUdeviceptr pointer) {
   const auto it = addresses.mappings.find(pointer);
   return it == addresses.mappings.end() ? nullptr : &it->second;

@@ -1,5 +1,5 @@
-// The driver's management library for the stand-in's GPUs: those of the machine, whatever
-// CUDA_VISIBLE_DEVICES says. They have no NVLink. README.md says what it tells.
+// NVML, the driver's management library, for the stand-in GPUs. It lists all GPUs of the machine,
+// whatever CUDA_VISIBLE_DEVICES says. They have no NVLink. README.md says what it reports.
 
 #include "tests/nccl/cuda/nvml/nvml.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned long long kMebibyte = 1 << 20;
 
-// The process uses memory of this many GPUs if FAKE_NVML_MIB is set.
+// The number of GPUs on which the process uses memory if FAKE_NVML_MIB is set.
 constexpr unsigned int kUsedDevices = 2;
 
 unsigned int CountDevices() {
@@ -22,7 +22,7 @@ unsigned int CountDevices() {
   return count == nullptr ? 8 : std::atoi(count);
 }
 
-// Handles count from 1: null is no device.
+// Returns the handle of a GPU. Handles count from 1, since null is no device.
 nvmlDevice_t HandleOf(unsigned int index) {
   return reinterpret_cast<nvmlDevice_t>(static_cast<uintptr_t>(index) + 1);
 }
@@ -67,7 +67,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device
   return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
-// "0000:01:00.0" or, with NVML's own eight digits of the domain, "00000000:01:00.0".
+// Accepts "0000:01:00.0" and, with NVML's own eight digits of the domain, "00000000:01:00.0".
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* id, nvmlDevice_t* device) {
   unsigned int domain = 0;
   unsigned int bus = 0;
@@ -95,8 +95,8 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t, nvmlDevice_t, int, int* status
   return NVML_SUCCESS;
 }
 
-// Not offered: NCCL 2.30.7 asks if the GPU has no folder in /sys, which the stand-in's have not,
-// and gives 52 bytes of its stack for the 68 that the real function writes.
+// Not offered. NCCL 2.30.7 calls it for GPUs without a folder in /sys, such as these, with 52 bytes
+// of its stack for the 68 bytes that the real function writes.
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t, void*) { return NVML_ERROR_NOT_SUPPORTED; }
 
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned int* generation) {
@@ -132,7 +132,8 @@ nvmlReturn_t nvmlDeviceGetPlatformInfo(nvmlDevice_t, void*) { return NVML_ERROR_
 nvmlReturn_t nvmlSystemGetConfComputeState(void*) { return NVML_ERROR_NOT_SUPPORTED; }
 nvmlReturn_t nvmlSystemGetConfComputeSettings(void*) { return NVML_ERROR_NOT_SUPPORTED; }
 
-// Another process is on every GPU. This one is listed too if FAKE_NVML_MIB says how much it uses.
+// Lists another process on every GPU. Lists this process too if FAKE_NVML_MIB says how much it
+// uses.
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_t* processes) {
   const char* const mebibytes = std::getenv("FAKE_NVML_MIB");

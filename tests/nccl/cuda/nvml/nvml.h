@@ -1,8 +1,8 @@
 #ifndef MUSTER_TESTS_NCCL_CUDA_NVML_NVML_H_
 #define MUSTER_TESTS_NCCL_CUDA_NVML_NVML_H_
 
-// The part of NVML's interface that NCCL and Muster use, with the layouts of NVML's documentation:
-// nvml.h is not part of the CUDA toolkit that the tests need.
+// The part of NVML's interface that NCCL and Muster use, with the layouts of NVML's documentation.
+// The CUDA toolkit that the tests need does not include nvml.h.
 extern "C" {
 
 typedef int nvmlReturn_t;

@@ -40,8 +40,8 @@ const char* FileOf(const void* code) {
   return dladdr(code, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// Whether the call comes from the library that FAKE_CUDA_ONLY_DEVICE_EXCEPT names, which the
-// program cannot change: the first frame outside the stand-in is in it.
+// Returns whether the call comes from the library in FAKE_CUDA_ONLY_DEVICE_EXCEPT, which the
+// program cannot change. The first frame outside the stand-in decides.
 bool CallerIsExcepted(void* const* frames, int count) {
   const std::string excepted = Variable("FAKE_CUDA_ONLY_DEVICE_EXCEPT", "");
   const std::string own = FileOf(reinterpret_cast<const void*>(&CallerIsExcepted));
@@ -62,7 +62,7 @@ void CheckDeviceIsOwn(int device) {
             device, own.c_str());
 }
 
-// Returns whether the context was closed.
+// Marks the context open. Returns whether it was closed.
 bool MarkOpen(int device) {
   const std::lock_guard<std::mutex> lock(AllContexts().mutex);
   bool& open = AllContexts().open[device];

@@ -1,4 +1,4 @@
-// Copies and fills, in order of their stream.
+// Copies and fills, in the order of their stream.
 
 #include <cstring>
 #include <optional>
@@ -19,7 +19,7 @@ bool IsDevice(const void* pointer) {
   return region && region->allocation.type == cudaMemoryTypeDevice;
 }
 
-// Where a copy reads or writes: pageable memory is reached too.
+// The source or the target of a copy, which may be pageable memory too.
 struct Side {
   char* view = nullptr;
   bool device = false;
@@ -106,7 +106,7 @@ cudaError_t cudaMemset(void* pointer, int value, size_t size) {
   return Return(fake_cuda::Fill(pointer, value, size, nullptr));
 }
 
-// Callers then copy one by one.
+// Not supported. Callers then copy one range after another.
 cudaError_t cudaMemcpyBatchAsync(void* const*, const void* const*, const size_t*, size_t,
                                  cudaMemcpyAttributes*, size_t*, size_t, cudaStream_t) {
   return Return(cudaErrorNotSupported);

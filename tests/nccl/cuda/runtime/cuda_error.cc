@@ -79,7 +79,7 @@ struct Injection {
   int calls = 0;
 };
 
-// "FUNCTION=CODE" or "FUNCTION=CODE@CALL", separated by commas.
+// Parses "FUNCTION=CODE" or "FUNCTION=CODE@CALL", separated by commas.
 std::map<std::string, Injection> ReadInjections() {
   std::map<std::string, Injection> injections;
   const char* text = std::getenv("FAKE_CUDA_ERRORS");
@@ -126,7 +126,7 @@ void Violation(const char* format, ...) {
 
 extern "C" {
 
-// What FailDevice() has left behind is not cleared by reading it.
+// Returns and clears the last error. An error of FailDevice() is not cleared.
 cudaError_t cudaGetLastError() {
   const cudaError_t last = std::exchange(fake_cuda::last_error, cudaSuccess);
   return fake_cuda::Failure() == cudaSuccess ? last : fake_cuda::Failure();

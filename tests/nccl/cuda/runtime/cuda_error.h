@@ -5,15 +5,14 @@
 
 namespace fake_cuda {
 
-// Keeps an error for cudaGetLastError, and returns it. As in the real runtime, the "not ready" of a
-// query is kept too.
+// Keeps an error for cudaGetLastError, and returns it. As in the real runtime, it also keeps a
+// query's "not ready".
 cudaError_t Return(cudaError_t error);
 
-// The error that FAKE_CUDA_ERRORS wants of this call of a function; cudaSuccess where it wants
-// none.
+// Returns the error that FAKE_CUDA_ERRORS injects into this call of a function, or cudaSuccess.
 cudaError_t InjectedError(const char* function);
 
-// Why no call can work in this process: no driver, no device. Else cudaSuccess.
+// Returns why no call can work in this process (no driver, no device), or cudaSuccess.
 cudaError_t RuntimeState();
 
 }  // namespace fake_cuda

@@ -1,5 +1,5 @@
-// The machine's GPUs. The environment describes them (README.md); as the real runtime does, the
-// process reads it once.
+// The machine's GPUs. Environment variables describe them (README.md). As in the real runtime, the
+// process reads these once.
 
 #include "tests/nccl/cuda/runtime/devices.h"
 
@@ -27,7 +27,7 @@ constexpr size_t kDefaultMemory = size_t{4} << 30;
 constexpr int kComputeMajor = 9;
 constexpr int kSharedMemory = 232448;  // bytes that a block may ask for, as on an H100
 
-// Devices of one machine differ, and so do those of two machines.
+// Returns a UUID that differs between devices and between machines.
 cudaUUID_t UuidOf(int physical) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -60,7 +60,8 @@ std::vector<Device> AllDevices() {
   return all;
 }
 
-// The device that one entry of CUDA_VISIBLE_DEVICES names, by index or UUID; null ends the list.
+// Returns the device that an entry of CUDA_VISIBLE_DEVICES names, by index or UUID. Null ends the
+// list.
 const Device* Named(const std::vector<Device>& all, const std::string& entry) {
   for (const Device& device : all) {
     const bool by_uuid =

@@ -13,10 +13,10 @@ struct Device {
   cudaUUID_t uuid = {};
 };
 
-// Those that CUDA_VISIBLE_DEVICES lets the process see, in its order.
+// Returns the devices that the process sees, in the order of CUDA_VISIBLE_DEVICES.
 const std::vector<Device>& VisibleDevices();
 
-// Bytes of memory of each device: FAKE_CUDA_MEMORY.
+// Returns the bytes of memory of each device (FAKE_CUDA_MEMORY).
 size_t DeviceMemory();
 
 }  // namespace fake_cuda

@@ -3,7 +3,7 @@
 
 #include <string>
 
-// How the environment configures the stand-in GPU. README.md lists the variables.
+// The stand-in GPU's configuration by environment variables. README.md lists them.
 namespace fake_cuda {
 
 std::string Variable(const char* name, const std::string& otherwise);

@@ -24,7 +24,7 @@ struct Record {
 }  // namespace
 }  // namespace fake_cuda
 
-// What cudaEvent_t points to.
+// The type behind cudaEvent_t.
 struct CUevent_st {
   int device = 0;
   std::mutex mutex;

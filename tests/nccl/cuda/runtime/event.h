@@ -9,10 +9,10 @@
 
 namespace fake_cuda {
 
-// What the event has recorded last; reached where it has recorded nothing.
+// Returns what the event recorded last. If it has recorded nothing, returns a mark that is reached.
 Mark LastRecord(cudaEvent_t event);
 
-// As if the event had been recorded at `mark`.
+// Sets the record as if the event had been recorded at `mark`.
 void SetRecord(cudaEvent_t event, const Mark& mark);
 
 int64_t LiveEvents();

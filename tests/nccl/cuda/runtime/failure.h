@@ -5,7 +5,7 @@
 
 namespace fake_cuda {
 
-// The error that FailDevice() has left behind, which every later call returns; else cudaSuccess.
+// Returns the error of FailDevice(), which every later call returns too, or cudaSuccess.
 cudaError_t Failure();
 
 }  // namespace fake_cuda

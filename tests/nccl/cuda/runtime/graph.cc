@@ -1,4 +1,4 @@
-// Graphs are not modelled: no stream is ever being captured, and all else is refused.
+// Graphs are not modelled. No stream is ever being captured, and all other calls are rejected.
 
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"

@@ -97,7 +97,8 @@ cudaError_t cudaFuncSetAttribute(const void* symbol, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
 
-// These two name the arguments one by one, and only the GPU's code knows their sizes.
+// Not supported. These two calls pass one pointer for each argument, and only the GPU's code knows
+// the sizes.
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
   fake_cuda::Violation("cudaLaunchKernel is not modelled: use cuLaunchKernelEx");
 }

@@ -7,7 +7,7 @@
 
 #include "tests/nccl/cuda/cpu_kernel.h"
 
-// Kernels that are functions of the CPU: cpu_kernel.h.
+// Kernels that are functions of the CPU (cpu_kernel.h).
 namespace fake_cuda {
 
 struct KernelLaunch {
@@ -19,11 +19,11 @@ struct KernelLaunch {
   cudaEvent_t begun = nullptr;  // recorded when the kernel begins; may be null
 };
 
-// Enqueues the kernel. Returns cudaErrorInvalidResourceHandle if the stream is not of the current
-// device.
+// Enqueues the kernel. Returns cudaErrorInvalidResourceHandle if the stream does not belong to the
+// current device.
 cudaError_t LaunchKernel(KernelLaunch launch);
 
-// The first use of a kernel loads its code, which may wait for the device.
+// Loads the code of a kernel at its first use. This may wait for the device.
 void LoadKernel(const void* symbol);
 
 }  // namespace fake_cuda

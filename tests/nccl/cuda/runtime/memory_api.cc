@@ -14,12 +14,12 @@ using fake_cuda::Return;
 
 namespace {
 
-// Waits for all work of the device, as the real calls do, whatever the memory was used for. Behind
-// a kernel that hangs, the call hangs too.
+// Frees memory. Waits for all work of the device, as the real calls do, whatever the memory was
+// used for. Behind a kernel that hangs, the call hangs too.
 cudaError_t Free(void* pointer, MemoryKind kind) {
   if (pointer == nullptr) return cudaSuccess;
   fake_cuda::AwaitIdle(fake_cuda::Allocated(pointer, kind).allocation.device);
-  // Of a failed device, a kernel may still be on the CPU that uses the memory.
+  // On a failed device, a kernel may still run on the CPU and use the memory.
   if (fake_cuda::Failure() != cudaSuccess) return fake_cuda::Failure();
   fake_cuda::Release(pointer, kind);
   return cudaSuccess;

@@ -24,7 +24,7 @@ struct Record {
 
 struct Records {
   std::mutex mutex;
-  std::vector<Record> all;  // those that the host has not seen the end of
+  std::vector<Record> all;  // without work whose end the host has seen
 };
 
 Records& AllRecords() {

@@ -7,11 +7,11 @@
 
 #include "tests/nccl/cuda/fake_cuda.h"
 
-// What CUDA guarantees about the order of work, whatever the clock says: two streams that nothing
-// orders may well take turns as the program hopes, and on another day they do not.
+// CUDA's guarantees about the order of work. Timing is no guarantee: two streams that nothing
+// orders may take turns as the program hopes, and not do so on another day.
 namespace fake_cuda {
 
-// What is certainly done before something: for each stream, how far its work is.
+// The work that is certainly done before some point: how far each stream has come.
 class Past {
  public:
   void Add(uint64_t stream, uint64_t work);
@@ -22,13 +22,14 @@ class Past {
   std::map<uint64_t, uint64_t> reached_;  // by stream
 };
 
-// The host has waited for work, or asked and heard that it is done: all that the program submits
-// from now on comes after it.
+// Notes that the host has waited for work, or was told that it is done. All work that the program
+// submits from now on comes after it.
 void HostHasSeen(const Past& past);
 Past SeenByHost();
 
-// Ends the process if `accesses`, of the work with this number on this stream, are not ordered
-// behind what other streams do with the same memory. To be called in the order of submission.
+// Ends the process if nothing orders `accesses` after what other streams do with the same memory.
+// The accesses belong to the work with this number on this stream. Must be called in the order of
+// submission.
 void CheckOrder(const std::vector<Access>& accesses, uint64_t stream, uint64_t work,
                 const Past& past);
 

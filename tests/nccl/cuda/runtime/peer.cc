@@ -23,7 +23,7 @@ using fake_cuda::Return;
 
 namespace {
 
-// What a cudaIpcMemHandle_t holds: how another process of this machine finds the memory.
+// The content of a cudaIpcMemHandle_t, by which another process of this machine finds the memory.
 struct IpcHandle {
   int process;
   int file;
@@ -35,7 +35,7 @@ bool HavePeerAccess(int device, int peer) {
   return device != peer && fake_cuda::Variable("FAKE_CUDA_PEER_ACCESS", "0") == "1";
 }
 
-// Returns false if the pair was enabled before.
+// Enables access. Returns false if the pair was enabled before.
 bool Enable(int device, int peer) {
   static std::mutex mutex;
   static auto* const kEnabled = new std::set<std::pair<int, int>>();
@@ -64,7 +64,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int) {
   return Return(Enable(device, peer) ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
 }
 
-// The handle is of the whole allocation, as in real CUDA.
+// Exports the whole allocation, as real CUDA does.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
   if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
   const auto region = fake_cuda::Holding(pointer);

@@ -1,5 +1,4 @@
-// Memory pools. Allocating from them and freeing into them is in order of a stream and never waits
-// for the device.
+// Memory pools. They allocate and free in the order of a stream, and never wait for the device.
 
 #include <cstdint>
 
@@ -9,7 +8,7 @@
 #include "tests/nccl/cuda/runtime/reachable_memory.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 
-// What cudaMemPool_t points to.
+// The type behind cudaMemPool_t.
 struct CUmemPoolHandle_st {
   int device = 0;
   uint64_t release_threshold = 0;

@@ -18,8 +18,8 @@
 namespace fake_cuda {
 namespace {
 
-// What memory holds before anything is written to it. Of large allocations only the beginning is
-// filled, so that buffers that nobody uses take no memory of the machine.
+// The content of new memory. Only the beginning of a large allocation is filled, so that unused
+// buffers take no memory of the machine.
 constexpr int kGarbage = 0xA5;
 constexpr size_t kMostGarbage = 1 << 20;
 
@@ -38,7 +38,7 @@ bool IsCounted(const Allocation& allocation) {
   return allocation.kind == MemoryKind::kDevice || allocation.kind == MemoryKind::kPool;
 }
 
-// Needs the lock.
+// Returns the allocation that holds the address. The caller holds the lock.
 const Allocation* Find(const Memory& memory, uintptr_t address, size_t* offset) {
   auto it = memory.allocations.upper_bound(address);
   if (it == memory.allocations.begin()) return nullptr;
@@ -47,7 +47,7 @@ const Allocation* Find(const Memory& memory, uintptr_t address, size_t* offset) 
   return *offset < it->second.size ? &it->second : nullptr;
 }
 
-// Needs the lock.
+// Returns the bytes in use on a device. The caller holds the lock.
 size_t Used(const Memory& memory, int device) {
   const auto reserved = memory.reserved.find(device);
   size_t sum = reserved == memory.reserved.end() ? 0 : reserved->second;

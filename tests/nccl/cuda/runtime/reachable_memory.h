@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <optional>
 
-// The memory that the GPU reaches: device memory, pinned and registered host memory, and what
-// cuMemMap() has mapped. Device memory is mapped twice: at the address that the program gets,
-// without any right of access, so that code which follows a device pointer on the host crashes as
-// it does on a real machine; and at an address that only the stand-in knows, the view.
+// The memory that the GPU reaches: device memory, pinned and registered host memory, and memory
+// that cuMemMap() has mapped.
+//
+// Device memory is mapped twice. The program's address has no right of access, so code that follows
+// a device pointer on the host crashes, as on a real machine. The second address, the view, is
+// known only to the stand-in.
 namespace fake_cuda {
 
 enum class MemoryKind { kDevice, kPinned, kRegistered, kPool, kImported, kVirtual };
@@ -33,20 +35,21 @@ uintptr_t AddressOf(const void* pointer);
 size_t RoundedUp(size_t size, size_t granularity);
 size_t PageSize();
 
-// Maps new memory in both places. Returns cudaErrorMemoryAllocation if the device is full.
+// Maps new memory at both addresses. Returns cudaErrorMemoryAllocation if the device is full.
 cudaError_t Allocate(void** pointer, size_t size, MemoryKind kind);
 
-// Maps memory that `file` holds, which Unmap() closes.
+// Maps the memory in `file`. Unmap() closes the file.
 void* MapFile(int file, size_t size, MemoryKind kind, int device);
 
-// Forgets an allocation of this kind that begins at the pointer, and unmaps it. Ends the process if
+// Forgets and unmaps the allocation of this kind that begins at the pointer. Ends the process if
 // there is none.
 void Release(void* pointer, MemoryKind kind);
 
-// The allocation of this kind that begins at the pointer. Ends the process if there is none.
+// Returns the allocation of this kind that begins at the pointer. Ends the process if there is
+// none.
 Region Allocated(void* pointer, MemoryKind kind);
 
-// The allocation that holds the address.
+// Returns the allocation that holds the address.
 std::optional<Region> Holding(const void* pointer);
 
 // Adds or removes a range that the caller has mapped.
@@ -54,13 +57,13 @@ bool AddRegion(const void* pointer, const Allocation& allocation);
 std::optional<Region> RemoveRegion(const void* pointer);
 void SetView(const void* pointer, char* view);
 
-// Counts memory of a device that is allocated without an address, as by cuMemCreate(). Returns
-// false if the device is full.
+// Counts memory of a device without an address, such as cuMemCreate()'s. Returns false if the
+// device is full.
 bool Reserve(int device, size_t size);
 void Unreserve(int device, size_t size);
 size_t InUse(int device);
 
-// Waits for the device if FAKE_CUDA_IMPLICIT_SYNC=all: for calls that may do so on a real GPU.
+// Waits for the device if FAKE_CUDA_IMPLICIT_SYNC=all. For calls that may wait on a real GPU.
 void SynchronizeImplicitly();
 
 }  // namespace fake_cuda

@@ -28,7 +28,7 @@ Streams& AllStreams() {
   return *kStreams;
 }
 
-// Of the current device, made at first use.
+// Returns the default stream of the current device, and makes it at its first use.
 CUstream_st* DefaultStream(Streams& streams) {
   CUstream_st*& stream = streams.defaults[CurrentDevice()];
   if (stream == nullptr) {
@@ -37,7 +37,7 @@ CUstream_st* DefaultStream(Streams& streams) {
   return stream;
 }
 
-// The per-thread default streams of one thread. They end with it.
+// The per-thread default streams of one thread. They end with the thread.
 struct StreamsOfThread {
   std::map<int, CUstream_st*> by_device;
 
@@ -61,7 +61,7 @@ CUstream_st* PerThreadStream(Streams& streams) {
   return stream;
 }
 
-// All streams of a device but the default one.
+// Returns all streams of a device except the default one.
 std::vector<CUstream_st*> StreamsOf(const Streams& streams, int device) {
   std::vector<CUstream_st*> found;
   for (const auto* set : {&streams.created, &streams.per_thread}) {
@@ -90,7 +90,7 @@ std::vector<Mark> ImplicitlyBefore(const Streams& streams, const CUstream_st* st
   return before;
 }
 
-// What is done before the next work of `stream`, which begins after `before`.
+// Returns the work that is done before the next work of `stream`, which begins after `before`.
 Past PastOf(const CUstream_st& stream, const std::vector<Mark>& before) {
   Past past = SeenByHost();
   if (stream.last.past != nullptr) past.Add(*stream.last.past);

@@ -1,4 +1,4 @@
-// The runtime's functions of streams.
+// The runtime's functions for streams.
 
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
@@ -43,7 +43,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return cudaSuccess;
 }
 
-// Returns at once; what the stream still has to do is done.
+// Returns at once. The stream still does the work that it has.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
   const bool created = fake_cuda::DestroyStream(FindStream(handle));

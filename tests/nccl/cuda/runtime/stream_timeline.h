@@ -12,23 +12,24 @@
 
 namespace fake_cuda {
 
-// The work of one stream, in order, on a thread of its own.
+// The work of one stream, done in order on its own thread.
 class Timeline {
  public:
   static std::shared_ptr<Timeline> Start();
 
-  // No two of the process have the same.
+  // Returns a number that no other timeline of the process has.
   uint64_t id() const { return id_; }
 
-  // Returns the work's number.
+  // Adds work, and returns its number.
   uint64_t Submit(std::function<void()> work);
   uint64_t submitted();
 
-  // After FailDevice() all work counts as done: the device drops it.
+  // Returns whether the work is done. After FailDevice() all work counts as done, since the device
+  // drops it.
   bool Reached(uint64_t number);
   void Await(uint64_t number);
 
-  // The thread ends once the work that it has is done.
+  // Ends the thread once the work that it has is done.
   void Close();
 
   // Ends all waits for work that a failed device will not do.
@@ -48,18 +49,18 @@ class Timeline {
   bool closed_ = false;
 };
 
-// A point on a timeline: what an event records.
+// A point on a timeline, which an event records.
 struct Mark {
   std::shared_ptr<Timeline> timeline;
   uint64_t number = 0;
-  std::shared_ptr<const Past> past;  // what is done once it is reached; null: nothing
+  std::shared_ptr<const Past> past;  // the work done once it is reached; null: none
 
   bool Reached() const { return timeline == nullptr || timeline->Reached(number); }
   void Await() const {
     if (timeline != nullptr) timeline->Await(number);
   }
 
-  // The same for the program, which knows from then on that it is reached.
+  // Returns whether the mark is reached. If so, the host knows it from now on.
   bool HostFindsReached() const {
     if (!Reached()) return false;
     if (past != nullptr) HostHasSeen(*past);

@@ -1,6 +1,7 @@
-// Communicators made of others: Split. The members meet through the parent's control
-// connections. As in NCCL, the call says ncclSuccess at once, its state is the parent's, and *out
-// is set at the end, also where the call fails: then the program has to abort what it gets.
+// Split: communicators made from others. The members meet through the parent's control connections.
+//
+// As in NCCL, the call returns ncclSuccess at once, and its state is the parent's. *out is set at
+// the end, even if the call fails. Then the program must abort what it gets.
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +31,7 @@ struct Member {
 
 struct Birth {
   ncclComm_t parent = nullptr;
-  uint64_t number = 0;        // of the parent's children
+  uint64_t number = 0;        // counts the parent's children
   std::vector<int> expected;  // the parent's ranks that take part
   Member self;
   bool blocking = true;
@@ -39,7 +40,7 @@ struct Birth {
 
 ncclResult_t Aborted() { return Refuse(ncclInternalError, "bootstrap: abort called"); }
 
-// Those of this rank's colour, in the child's order; false if aborted.
+// Collects the members of this rank's color, in the child's order. Returns false if aborted.
 bool MeetMembers(const Birth& birth, std::vector<Member>* members) {
   ncclComm_t const parent = birth.parent;
   for (int peer : birth.expected) {

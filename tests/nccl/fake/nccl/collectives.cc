@@ -1,4 +1,4 @@
-// NCCL's operations: what is checked when they are called.
+// NCCL's operations, and the checks of their arguments.
 
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
@@ -26,7 +26,8 @@ ncclResult_t CheckArguments(const ncclComm& comm, const Operation& op) {
   return ncclSuccess;
 }
 
-// A kernel that cannot reach its memory ends the process's use of the device.
+// Ends the process if the kernel cannot reach its memory. A real kernel would end the process's use
+// of the device.
 void CheckReach(const Operation& op, const void* pointer, size_t parts) {
   const size_t bytes = op.count * SizeOf(op.type) * parts;
   if (bytes > 0 && fake_cuda::Reach(pointer, bytes) == nullptr) {
@@ -51,7 +52,7 @@ ncclResult_t Begin(ncclComm_t comm, const Operation& op) {
   return ncclSuccess;
 }
 
-// The state of a revoked communicator stays what it is.
+// Enqueues an operation. The state of a revoked communicator does not change.
 ncclResult_t Enqueue(ncclComm_t comm, const Operation& op) {
   if (comm == nullptr) return RefuseNull(op.function);
   const Call call(comm, op.function);

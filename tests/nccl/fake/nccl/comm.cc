@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kStopOfOthers{5};
 
 struct Registry {
   std::mutex mutex;
-  std::set<ncclComm_t> all;  // freed ones too
+  std::set<ncclComm_t> all;  // includes freed ones
 };
 
 Registry& TheRegistry() {
@@ -47,8 +47,8 @@ bool HasHungOther(ncclComm_t freed) {
   return false;
 }
 
-// Freeing waits for the device. It would wait for ever where a kernel of another communicator waits
-// for a lost peer, and nobody stops that kernel.
+// Waits until no kernel of another communicator waits for a lost peer, and ends the process if that
+// takes too long: freeing waits for the device, and such a kernel only ends if it is stopped.
 void AwaitStopOfOthers(ncclComm_t freed) {
   const auto deadline = std::chrono::steady_clock::now() + kStopOfOthers;
   while (HasHungOther(freed)) {
@@ -69,7 +69,8 @@ ncclResult_t Ask(ncclComm_t comm, int ncclComm::*member, int* value, const char*
   return ready;
 }
 
-// A rank of the same host shares memory, which nobody closes when it dies.
+// Returns whether a connection is lost. A rank of the same host uses shared memory, which does not
+// close when it dies.
 bool ConnectionLost(ncclComm_t comm) {
   if (comm->mesh == nullptr || !HasWork(comm)) return false;
   for (int peer = 0; peer < comm->size; ++peer) {

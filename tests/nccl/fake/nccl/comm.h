@@ -15,22 +15,22 @@
 #include "tests/nccl/fake/nccl/socket.h"
 #include "tests/nccl/fake/nccl/socket_mesh.h"
 
-// What ncclComm_t points to. It outlives its freeing, so that a later use is seen.
+// The type behind ncclComm_t. The object outlives its freeing, so that later uses are detected.
 struct ncclComm {
   int rank = 0;
   int size = 0;
   int device = 0;
   bool blocking = true;
   int max_ctas = NCCL_CONFIG_UNDEF_INT;
-  uint64_t hash = 0;            // the same on all ranks
+  uint64_t hash = 0;            // equal on all ranks
   std::vector<uint64_t> hosts;  // by rank
 
   std::atomic<ncclResult_t> state{ncclInProgress};     // of the calls on it
-  std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; stays for good
-  // The call before has a group job, until the program hears that it is complete.
+  std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; permanent
+  // True from a call with a group job until the program hears that it is complete.
   std::atomic<bool> has_group_job{false};
   fake_nccl::AbortFlag abort{false};
-  // Of the child that a Split of this one is making: who aborts this one means both.
+  // The abort flag of the child that a Split is making. An abort of this communicator means both.
   std::atomic<fake_nccl::AbortFlag*> child_abort{nullptr};
 
   bool initialized = false;
@@ -45,8 +45,8 @@ struct ncclComm {
   std::condition_variable changed;
   int jobs = 0;            // on threads of the host
   uint64_t launched = 0;   // kernels, which run one after another
-  uint64_t completed = 0;  // likewise
-  uint64_t children = 0;   // Splits so far
+  uint64_t completed = 0;  // kernels
+  uint64_t children = 0;   // number of Splits so far
   bool connected = false;  // for collectives
   std::vector<bool> connected_peers;
 
@@ -58,8 +58,8 @@ struct ncclComm {
 
 namespace fake_nccl {
 
-// A call of NCCL on a communicator. Ends the process if the communicator is gone, or another thread
-// is inside NCCL with it: NCCL is not thread-safe, and does not notice.
+// A call of NCCL on a communicator. Ends the process if the communicator has been freed, or if
+// another thread is inside NCCL with it. NCCL is not thread-safe, and does not notice.
 class Call {
  public:
   Call(ncclComm_t comm, const char* function);
@@ -71,25 +71,26 @@ class Call {
 };
 
 ncclComm_t NewComm(int rank, int size);
-// Releases everything it holds; blocks. Free() is for the program's calls: it ends the process if
-// the real one might hang.
+// Release() frees all that the communicator holds, and blocks. Free() is for the program's calls:
+// it ends the process if the real call might hang.
 void Release(ncclComm_t comm);
 void Free(ncclComm_t comm);
-// Of this process; freed ones are not among them.
+// Returns this process's communicators that have not been freed.
 std::vector<ncclComm_t> LiveComms();
 
-// What ncclCommGetAsyncError says. As in NCCL, an error of the connections shows once the calls are
-// through, and ncclCommRevoke does not clear it.
+// Returns the result of ncclCommGetAsyncError. As in NCCL, an error of the connections shows once
+// the calls have completed, and ncclCommRevoke does not clear it.
 ncclResult_t StateOf(ncclComm_t comm);
 
-// OK, or the error that a call on it gives: its state where that is an error, ncclInvalidArgument
-// while the call before is still in progress.
+// Returns ncclSuccess, or the error of a call on the communicator: its state if that is an error,
+// or ncclInvalidArgument while the previous call is still in progress.
 ncclResult_t EnsureReady(ncclComm_t comm);
 
-// For a failing call: NCCL makes it the state of a communicator that does not block.
+// Returns `result`, for a failing call. If the communicator does not block, it becomes its state,
+// as in NCCL.
 ncclResult_t Poison(ncclComm_t comm, ncclResult_t result);
 
-// Stops what runs on it; both directions: a revoked one may be used for children again.
+// Stops what runs on it if `value` is true. False allows children again, after a revocation.
 void SetAbort(ncclComm_t comm, bool value);
 
 void ChangeJobs(ncclComm_t comm, int by);

@@ -5,10 +5,11 @@
 
 namespace fake_nccl {
 
-// Whether the configuration asks for a communicator that blocks; `otherwise` where it says nothing.
+// Reads whether the configuration asks for a communicator that blocks, or `otherwise` if it does
+// not say.
 ncclResult_t ReadBlocking(const ncclConfig_t* config, bool otherwise, bool* blocking);
 
-// What a communicator needs of its device, on the calling thread; the device becomes current.
+// Allocates a communicator's memory on its device, which becomes the calling thread's current one.
 ncclResult_t TakeDeviceMemory(ncclComm_t comm);
 
 }  // namespace fake_nccl

@@ -5,13 +5,13 @@
 
 namespace fake_nccl {
 
-// Sets what ncclGetLastError says, and prints it where NCCL_DEBUG is set.
+// Sets the text of ncclGetLastError, and prints it if NCCL_DEBUG is set.
 void Warn(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Warns of it, and returns `result`.
+// Warns with this text, and returns `result`.
 ncclResult_t Refuse(ncclResult_t result, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
-// For a null pointer where NCCL wants one.
+// Refuses a null pointer where NCCL requires another.
 ncclResult_t RefuseNull(const char* function);
 
 }  // namespace fake_nccl

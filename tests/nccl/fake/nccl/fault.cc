@@ -35,7 +35,7 @@ void CheckName(const std::string& name) {
   fake_cuda::Violation("FAKE_NCCL_FAULTS names '%s', which is no fault", name.c_str());
 }
 
-// "name", "name=ARGUMENT", "name@CALL" or "name=ARGUMENT@CALL", separated by commas.
+// Parses "name", "name=ARGUMENT", "name@CALL" or "name=ARGUMENT@CALL", separated by commas.
 std::map<std::string, Entry> Parse(const std::string& text) {
   std::map<std::string, Entry> entries;
   std::stringstream list(text);

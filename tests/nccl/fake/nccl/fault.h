@@ -7,8 +7,8 @@
 
 namespace fake_nccl {
 
-// Whether the call that asks is to misbehave as `name` says, and the fault's argument (0 without
-// one). Each question counts as one call: "op-hang@3" is the third.
+// Returns the argument of fault `name` if this call must misbehave (0 if the fault has no
+// argument), or nullopt. Each question counts as one call: "op-hang@3" is the third.
 std::optional<int64_t> Fault(const std::string& name);
 
 }  // namespace fake_nccl

@@ -45,7 +45,8 @@ ncclResult_t Run(const Group& work) {
   return result;
 }
 
-// As in NCCL, the result replaces the error of a call that was refused meanwhile.
+// Sets the communicator's state. As in NCCL, the result replaces the error of a call that was
+// rejected meanwhile.
 void Settle(ncclComm_t comm, ncclResult_t result) {
   comm->state = result;
   ChangeJobs(comm, -1);

@@ -9,19 +9,19 @@
 
 namespace fake_nccl {
 
-// What the outermost ncclGroupEnd of this thread does: for a communicator that does not block, on a
-// thread of its own, with the state ncclInProgress meanwhile.
+// Adds a job for this thread's outermost ncclGroupEnd. If the communicator does not block, the job
+// runs on its own thread, and the state is ncclInProgress meanwhile.
 void AddJob(ncclComm_t comm, std::function<ncclResult_t()> job);
 
-// The same for what always blocks: freeing.
+// Adds the freeing of a communicator to the group. Freeing always blocks.
 void AddFreeing(ncclComm_t comm, std::function<void()> free);
 
-// All operations of a communicator in one group are one launch.
+// Adds an operation. All operations of a communicator in one group are one launch.
 void AddOperation(ncclComm_t comm, const Operation& operation);
 
-// What every function of NCCL does around its work: the group begins and ends here, unless the
-// program has opened one. `comm`: the communicator, or where it will stand; null for what frees it.
-// Returns what the function returns: with a communicator that does not block, its state.
+// Runs the body of a function of NCCL. A group begins and ends here, unless the program has opened
+// one. `comm` is the communicator, or the place where it will be stored, or null for functions that
+// free it. Returns what the function returns: its state, if the communicator does not block.
 ncclResult_t InGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>& body);
 
 }  // namespace fake_nccl

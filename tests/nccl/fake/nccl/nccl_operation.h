@@ -19,7 +19,7 @@ enum class OperationKind {
 
 struct Operation {
   OperationKind kind;
-  const char* function;  // of NCCL
+  const char* function;  // the name of NCCL's function
   const void* in = nullptr;
   void* out = nullptr;
   size_t count = 0;
@@ -33,7 +33,7 @@ inline bool IsCollective(const Operation& operation) {
   return operation.kind != OperationKind::kSend && operation.kind != OperationKind::kRecv;
 }
 
-// How many times `count` elements the operation reads, and writes, on a rank.
+// Return how many times `count` elements the operation reads, or writes, on a rank.
 inline size_t PartsRead(const Operation& operation, int rank, int size) {
   if (operation.kind == OperationKind::kBroadcast) return rank == operation.peer ? 1 : 0;
   if (operation.kind == OperationKind::kReduceScatter) return size;

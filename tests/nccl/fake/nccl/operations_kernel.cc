@@ -1,4 +1,4 @@
-// The part of NCCL that runs on the device, here on the thread of a stream.
+// The part of NCCL that runs on the device, here on a stream's thread.
 
 #include "tests/nccl/fake/nccl/operations_kernel.h"
 
@@ -43,9 +43,10 @@ class Kernel {
   }
 
  private:
-  using Buffers = std::vector<const char*>;  // by rank; null where the rank gives nothing
+  using Buffers = std::vector<const char*>;  // by rank; null if the rank contributes nothing
 
-  // Kernels of one communicator run one after another, whatever their streams. False if aborted.
+  // Blocks until earlier kernels of the communicator have run, whatever their streams. Returns
+  // false if aborted.
   bool AwaitTurn() {
     std::unique_lock<std::mutex> lock(comm_->mutex);
     comm_->changed.wait(lock, [&] { return comm_->completed == number_; });
@@ -71,7 +72,7 @@ class Kernel {
 
   size_t BytesOf(const Operation& op) const { return op.count * SizeOf(op.type); }
 
-  // The tag that makes a disagreement of the ranks show.
+  // Returns a tag by which the ranks detect that their calls differ.
   uint64_t TagOf(const Operation& op) const {
     const uint64_t content[] = {static_cast<uint64_t>(op.kind), op.count,
                                 static_cast<uint64_t>(op.type), static_cast<uint64_t>(op.reduction),
@@ -177,7 +178,7 @@ class Kernel {
     }
   }
 
-  // A send ends when its data has been received.
+  // Waits for the receivers: a send ends when its data has been received. Returns false if aborted.
   bool AwaitReceivers() {
     for (const Operation& op : operations_) {
       Message message;
@@ -224,7 +225,8 @@ bool Connect(ncclComm_t comm, const std::vector<Operation>& operations) {
   return Exchange(comm, MessageKind::kConnectPeer, peers);
 }
 
-// Kernels of one communicator run one after another, whatever their streams.
+// Returns the memory that the operations access. Kernels of one communicator run one after another,
+// whatever their streams.
 std::vector<fake_cuda::Access> AccessesOf(const ncclComm& comm,
                                           const std::vector<Operation>& operations) {
   std::vector<fake_cuda::Access> accesses;
@@ -250,7 +252,7 @@ ncclResult_t Launch(ncclComm_t comm, const std::vector<Operation>& operations) {
     const bool known = std::find(streams.begin(), streams.end(), op.stream) != streams.end();
     if (!known) streams.push_back(op.stream);
   }
-  cudaSetDevice(comm->device);  // whose default stream a null handle means
+  cudaSetDevice(comm->device);  // a null handle is this device's default stream
   std::shared_ptr<Kernel> kernel;
   {
     const std::lock_guard<std::mutex> lock(comm->mutex);

@@ -9,8 +9,8 @@
 
 namespace fake_nccl {
 
-// Puts the operations on their streams as one kernel. As in NCCL, the first ones of a communicator
-// connect to the peers before, and so wait until these call theirs.
+// Puts the operations on their streams as one kernel. As in NCCL, the first operations of a
+// communicator connect to the peers before that, and so wait until the peers call theirs.
 ncclResult_t Launch(ncclComm_t comm, const std::vector<Operation>& operations);
 
 }  // namespace fake_nccl

@@ -23,7 +23,7 @@ constexpr auto kPoll = std::chrono::milliseconds(10);
 
 ncclResult_t Aborted() { return Refuse(ncclInternalError, "bootstrap: abort called"); }
 
-// What NCCL does where its root has quit: it waits.
+// Waits until aborted, as NCCL does if its root has quit.
 ncclResult_t AwaitAbort(const ncclComm* comm) {
   while (!comm->abort) std::this_thread::sleep_for(kPoll);
   return Aborted();
@@ -43,8 +43,8 @@ bool SendCheckIn(const RootAddress& root, CheckIn info, Socket* reply, const Abo
   return true;
 }
 
-// Asks the root of this rank's id who the next rank is. With several ids, the first rank of each
-// also tells the root before.
+// Asks the root of this rank's id for the next rank. If there are several ids, the first rank of
+// each id also tells the previous root its address.
 bool AskRoots(const ncclComm& comm, const std::vector<ncclUniqueId>& ids, const sockaddr_in& own,
               sockaddr_in* next) {
   CheckIn info;
@@ -107,7 +107,7 @@ RankInfo OwnInfo(const ncclComm& comm, const std::vector<ncclUniqueId>& ids) {
   return info;
 }
 
-// What NCCL finds wrong when it knows all ranks.
+// Checks what NCCL checks when it knows all ranks.
 ncclResult_t CheckRanks(const ncclComm& comm, const std::vector<RankInfo>& infos) {
   const RankInfo& own = infos[comm.rank];
   for (int rank = 0; rank < comm.size; ++rank) {
@@ -131,7 +131,7 @@ ncclResult_t CheckRanks(const ncclComm& comm, const std::vector<RankInfo>& infos
   return ncclSuccess;
 }
 
-// Faults that strike after the other ranks know of this one.
+// Applies faults that strike after the other ranks know of this one.
 ncclResult_t MaybeFail(const ncclComm* comm) {
   if (Fault("init-die")) kill(getpid(), SIGKILL);
   if (Fault("init-error")) {

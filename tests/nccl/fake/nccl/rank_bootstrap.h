@@ -12,7 +12,7 @@
 
 namespace fake_nccl {
 
-// What the ranks tell each other before anything else.
+// The information that the ranks exchange first.
 struct RankInfo {
   int version = 0;
   uint64_t ids = 0;   // a hash of the ids, in their order
@@ -21,11 +21,12 @@ struct RankInfo {
   sockaddr_in address = {};  // where it accepts its peers
 };
 
-// Brings the ranks together through the ids' roots: rank to root, a ring, and all to all. Waits for
-// every rank, without a time-out. ncclInternalError once `comm` is aborted.
+// Brings the ranks together through the roots of the ids: from rank to root, in a ring, and all to
+// all. Waits for every rank, without a time-out. Returns ncclInternalError once `comm` is aborted.
 ncclResult_t Bootstrap(ncclComm_t comm, const std::vector<ncclUniqueId>& ids);
 
-// Connects `comm` to the ranks that listen at `addresses`; it listens with `own`. Null if aborted.
+// Connects `comm` to the ranks that listen at `addresses`, and accepts by `own`. Returns null if
+// aborted.
 std::unique_ptr<Mesh> ConnectMesh(ncclComm_t comm, Socket own,
                                   const std::vector<sockaddr_in>& addresses);
 

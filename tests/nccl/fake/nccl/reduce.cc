@@ -8,8 +8,7 @@
 namespace fake_nccl {
 namespace {
 
-// Arithmetic on the types that are narrower than float goes through float, and is rounded at each
-// step, as on the device.
+// Computes types narrower than float in float, and rounds each step, as on the device.
 template <class T>
 float Widen(T value) {
   return static_cast<float>(value);

@@ -8,11 +8,11 @@
 
 namespace fake_nccl {
 
-// Bytes of an element; 0 for what is no type.
+// Returns the bytes of an element, or 0 for an unknown type.
 size_t SizeOf(ncclDataType_t type);
 
-// out = op over `in`, one buffer for each rank. Averages as NCCL does: floating-point values are
-// scaled by 1/n before they are added, sums of integers are divided.
+// Writes op over `in`, one buffer for each rank, to `out`. Averages are NCCL's: floating-point
+// values are scaled by 1/n before they are added, and sums of integers are divided.
 void Reduce(const std::vector<const char*>& in, size_t count, ncclDataType_t type, ncclRedOp_t op,
             char* out);
 

@@ -1,6 +1,6 @@
-// The listening end behind an ncclUniqueId. As in NCCL (src/bootstrap.cc, bootstrapRoot): it waits
-// for its ranks without a time-out, nothing ends it before they have come, and a rank that checks
-// in twice, or a disagreement of the ranks, makes it quit with a warning that no caller sees.
+// The listening root behind an ncclUniqueId. As in NCCL (src/bootstrap.cc, bootstrapRoot), it waits
+// for its ranks without a time-out, and nothing ends it before they have come. A rank that checks
+// in twice, or a disagreement of the ranks, makes it quit, with a warning that no caller sees.
 
 #include "tests/nccl/fake/nccl/root.h"
 

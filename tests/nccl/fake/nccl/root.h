@@ -8,7 +8,7 @@
 
 namespace fake_nccl {
 
-// What an ncclUniqueId holds: where its root listens. NCCL's own is the same.
+// The content of an ncclUniqueId: where its root listens. NCCL's own has the same.
 struct RootAddress {
   uint64_t magic = 0;
   sockaddr_in address = {};
@@ -17,18 +17,18 @@ static_assert(sizeof(RootAddress) <= sizeof(ncclUniqueId));
 
 RootAddress Decode(const ncclUniqueId& id);
 
-// What a rank tells the root of an id. The root introduces each of its ranks to the next rank.
+// A rank's message to the root of an id. The root introduces each of its ranks to the next rank.
 struct CheckIn {
   uint64_t magic = 0;
   int rank = 0;
   int ranks = 0;
-  int root = 0;  // which of the ids
+  int root = 0;  // index of the id
   int roots = 0;
   bool wants_next = false;   // false: the first rank of the next id, which only tells its address
-  sockaddr_in address = {};  // where the rank before it can reach it
+  sockaddr_in address = {};  // where the previous rank can reach it
 };
 
-// Which of the ids a rank uses, and the first rank of one, as NCCL spreads ranks over ids.
+// Return which id a rank uses, and the first rank of an id, as NCCL spreads ranks over ids.
 int RootOf(int rank, int ranks, int roots);
 int FirstRankOf(int root, int ranks, int roots);
 

@@ -10,10 +10,10 @@
 
 namespace fake_nccl {
 
-// What ends a wait: NCCL's abort flag.
+// A flag that ends waits, like NCCL's abort flag.
 using AbortFlag = std::atomic<bool>;
 
-// A TCP socket of this machine. Everything that blocks ends with false once `abort` is set.
+// A TCP socket on this machine. Every call that blocks returns false once `abort` is set.
 class Socket {
  public:
   Socket() = default;
@@ -22,17 +22,17 @@ class Socket {
   Socket& operator=(Socket&& other) noexcept;
 
   static Socket Listen(sockaddr_in* address);
-  static Socket Connect(const sockaddr_in& address);  // not open() if nobody listens there
+  static Socket Connect(const sockaddr_in& address);  // not open() if no process listens there
   Socket Accept(const AbortFlag& abort);              // not open() if aborted
 
   bool open() const { return file_ >= 0; }
   int file() const { return file_; }
 
-  // False also if the other end has closed.
+  // Return false also if the other end has closed.
   bool Send(const void* data, size_t size, const AbortFlag& abort);
   bool Receive(void* data, size_t size, const AbortFlag& abort);
 
-  // Ends what blocks on this socket, on either side.
+  // Ends calls that block on this socket, on either side.
   void Shutdown();
 
  private:

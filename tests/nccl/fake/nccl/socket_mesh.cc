@@ -36,7 +36,7 @@ bool Mesh::Send(int peer, MessageKind kind, uint64_t tag, const void* data, size
   const std::lock_guard<std::mutex> lock(sending_[peer]);
   Socket& socket = IsControl(kind) ? peers_[peer].control : peers_[peer].data;
   const Header header{kind, tag, size};
-  // What cannot be sent to a peer that is gone is lost in silence.
+  // A message to a peer that is gone is dropped silently.
   if (socket.Send(&header, sizeof header, abort)) socket.Send(data, size, abort);
   return !abort;
 }
@@ -79,7 +79,7 @@ void Mesh::TakeIn() {
       Socket& socket = i % 2 == 0 ? peers_[peer].control : peers_[peer].data;
       if (TakeMessage(peer, socket)) continue;
       files[i].fd = -1;
-      if (i % 2 == 0) Lose(peer);  // kFinalize came this way
+      if (i % 2 == 0) Lose(peer);  // even sockets carry control messages, such as kFinalize
     }
   }
 }

@@ -14,12 +14,12 @@
 namespace fake_nccl {
 
 enum class MessageKind : uint32_t {
-  // Between the host threads, on the control connection.
+  // Messages between the host threads, on the control connection.
   kConnect,      // "my first collective begins"
   kConnectPeer,  // "my first send or receive with you begins"
   kFinalize,     // "I am done with this communicator"
-  kChild,        // what a member of a new child communicator tells
-  // Between kernels, on the data connection.
+  kChild,        // a message of a member of a new child communicator
+  // Messages between kernels, on the data connection.
   kCollective,
   kPointToPoint,
   kReceived,
@@ -31,9 +31,9 @@ struct Message {
   std::vector<char> bytes;
 };
 
-// One rank's connections to all the others of its communicator: to each one for control and one
-// for data, so that an operation which is cut off in the middle spoils only the latter. A thread
-// takes in what comes, so that senders never wait for each other.
+// One rank's connections to all other ranks of its communicator. Each peer has one connection for
+// control and one for data, so an operation that is cut off in the middle spoils only the data
+// connection. A thread receives all messages, so senders never wait for each other.
 class Mesh {
  public:
   struct Peer {
@@ -41,17 +41,17 @@ class Mesh {
     Socket data;
   };
 
-  // `peers` by rank; that of `rank` itself is not open.
+  // `peers` is indexed by rank. The entry of `rank` itself is not open.
   Mesh(int rank, std::vector<Peer> peers);
   ~Mesh();
 
-  // These return false once `abort` is set. A peer that is gone never answers: like a real kernel,
-  // Receive() then waits for ever.
+  // These return false once `abort` is set. A peer that is gone never answers, so Receive() then
+  // waits for ever, like a real kernel.
   bool Send(int peer, MessageKind kind, uint64_t tag, const void* data, size_t size,
             const AbortFlag& abort);
   bool Receive(int peer, MessageKind kind, Message* message, const AbortFlag& abort);
 
-  // Whether the peer, or any, has gone without kFinalize.
+  // Return whether the peer, or any peer, has gone without kFinalize.
   bool Lost(int peer);
   bool AnyLost();
 

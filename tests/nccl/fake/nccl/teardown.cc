@@ -1,4 +1,4 @@
-// The ends of a communicator.
+// The ends of a communicator: Finalize, Destroy, Abort, Revoke.
 
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(10);
 
-// As the kernels do, it ends soon once the communicator is aborted.
+// Waits for the communicator's kernels. They end soon once it is aborted, and so does this wait.
 bool AwaitKernels(ncclComm_t comm) {
   std::unique_lock<std::mutex> lock(comm->mutex);
   comm->changed.wait(lock, [&] { return comm->completed == comm->launched; });
@@ -26,7 +26,7 @@ void AwaitJobs(ncclComm_t comm) {
   comm->changed.wait(lock, [&] { return comm->jobs == 0; });
 }
 
-// Tells the other ranks that this one is not lost. Like NCCL, waits for none of them.
+// Tells the other ranks that this rank is not lost. Like NCCL, waits for none of them.
 void SayGoodbye(ncclComm_t comm) {
   for (int peer = 0; peer < comm->size; ++peer) {
     comm->mesh->Send(peer, MessageKind::kFinalize, 0, nullptr, 0, comm->abort);
@@ -58,8 +58,9 @@ ncclResult_t BeginFinalize(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-// NCCL refuses these, keeps everything that the communicator holds, and leaves the calling thread
-// inside a group (init.cc, ncclCommDestroy): its later calls do nothing.
+// Ends the process if NCCL would refuse to destroy. NCCL then keeps all that the communicator
+// holds, and leaves the calling thread inside a group (init.cc, ncclCommDestroy), so that the
+// thread's later calls do nothing.
 void CheckMayBeDestroyed(ncclComm_t comm) {
   const ncclResult_t state = StateOf(comm);
   if (state != ncclSuccess) {
@@ -96,7 +97,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   });
 }
 
-// Stops at once, and joins the call in progress, inside a group too; frees at the end of the group.
+// Stops at once, and joins the call in progress, even inside a group. Frees at the end of the
+// group.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   using namespace fake_nccl;
   if (comm == nullptr) return ncclSuccess;

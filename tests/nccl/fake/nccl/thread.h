@@ -6,7 +6,7 @@
 
 namespace fake_nccl {
 
-// Runs `body` on a thread of its own, which nobody joins.
+// Runs `body` on a new thread that is never joined.
 void StartThread(std::function<void()> body);
 
 int64_t LiveThreads();

@@ -1,5 +1,5 @@
-// What NCCL 2.22 takes from CUDA 12 and CUDA 13 no longer has. Included before each of its source
-// files.
+// Names of CUDA 12 that NCCL 2.22 uses and CUDA 13 no longer has. Included before each of its
+// source files.
 #ifndef MUSTER_TESTS_NCCL_REAL_COMPAT_CUDA_12_H_
 #define MUSTER_TESTS_NCCL_REAL_COMPAT_CUDA_12_H_
 
@@ -7,7 +7,7 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
-// CUDA 13 adds the edges' data to these functions and drops the forms without it.
+// CUDA 13 adds the edges' data to these functions, and drops the forms without it.
 inline cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                                unsigned long long* id, cudaGraph_t* graph = nullptr,
                                                const cudaGraphNode_t** dependencies = nullptr,
@@ -21,11 +21,11 @@ inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
   return cudaStreamUpdateCaptureDependencies(stream, dependencies, nullptr, count, flags);
 }
 
-// CUDA 13 deprecates the form without a version, which hands out what is newest.
+// CUDA 13 deprecates the form without a version, which returns the newest one.
 #define cudaGetDriverEntryPoint(symbol, function, flags, status) \
   cudaGetDriverEntryPointByVersion(symbol, function, 12040, flags, status)
 
-// The versions that the names of the driver's functions without a version meant in CUDA 12.
+// The versions that the driver's unversioned function names meant in CUDA 12.
 
 using PFN_cuCtxCreate = PFN_cuCtxCreate_v11040;
 using PFN_cuCtxDestroy = PFN_cuCtxDestroy_v4000;

@@ -9,10 +9,10 @@
 
 namespace cpu_nccl {
 
-// NCCL renamed the device's side of a communicator: ncclDevComm, then ncclKernelComm.
+// The device's side of a communicator: ncclDevComm, or ncclKernelComm in later versions.
 using DeviceComm = std::remove_pointer_t<decltype(ncclDevKernelArgs::comm)>;
 
-// What a block, the part of a kernel that works on one channel, has at hand.
+// A block: the part of a kernel that works on one channel, with its state.
 struct Block {
   Memory memory;
   const DeviceComm& comm;

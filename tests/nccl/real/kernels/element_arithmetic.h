@@ -13,9 +13,9 @@
 #include <cstring>
 #include <type_traits>
 
-// The arithmetic of single elements as GPUs of sm_90 do it. Types narrower than float compute in
-// float and round once, which gives the same bits: float has more than twice their digits. fp8 is
-// rounded to half first.
+// The arithmetic of single elements, as GPUs of sm_90 do it. Types narrower than float compute in
+// float and round once. That gives the same bits, since float has more than twice their digits. fp8
+// is rounded to half first.
 namespace cpu_nccl {
 
 template <class T>
@@ -30,7 +30,7 @@ void Store(T value, char* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Returns the element whose bits are the low ones of an operation's argument.
+// Returns the element whose bits are the low bits of an operation's argument.
 template <class T>
 T FromArgument(uint64_t argument) {
   T value;
@@ -74,7 +74,7 @@ T Add(T a, T b) {
   }
 }
 
-// Integers multiply as unsigned 64-bit numbers, whose overflow is defined.
+// Multiplies integers as unsigned 64-bit numbers, whose overflow is defined.
 template <class T>
 T Multiply(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -84,7 +84,7 @@ T Multiply(T a, T b) {
   }
 }
 
-// PTX's min and max: a number wins over NaN, and -0 is less than +0.
+// Returns PTX's min or max: a number wins over NaN, and -0 is less than +0.
 template <class T>
 T FloatExtreme(T a, T b, bool want_min) {
   const auto x = Widen(a);
@@ -95,8 +95,9 @@ T FloatExtreme(T a, T b, bool want_min) {
   return a_is_less == want_min ? a : b;
 }
 
-// NCCL's argument for integers is a mask that turns every case into an unsigned minimum: the sign
-// bit for signed types, all bits for a maximum. For floating-point types bit 0 tells a maximum.
+// Returns NCCL's min or max. For integers, its argument is a mask that turns every case into an
+// unsigned minimum: the sign bit for signed types, all bits for a maximum. For floating-point
+// types, bit 0 means a maximum.
 template <class T>
 T Extreme(T a, T b, uint64_t argument) {
   if constexpr (std::is_integral_v<T>) {
@@ -107,7 +108,7 @@ T Extreme(T a, T b, uint64_t argument) {
   }
 }
 
-// Divides an unsigned element, which holds a signed one if the argument's bit 0 says so.
+// Divides an unsigned element, which holds a signed one if bit 0 of the argument is set.
 template <class T>
 T Divide(T value, uint64_t argument) {
   const auto divisor = static_cast<int64_t>(static_cast<uint32_t>(argument >> 1));

@@ -22,15 +22,15 @@ struct Slices {
 //   sender:    waits for head + 8 >= step + n,  fills slots,  then tail = step + n
 //   receiver:  waits for tail     >= step + n,  reads slots,  then head = step + n
 //
-// Over SHM and P2P the peer's kernel is at the other end. Over the network it is a proxy thread,
-// which learns each slice's size, and tells where it lies, through `connFifo`. Steps count on from
-// one kernel to the next in ncclConnInfo::step.
+// Over SHM and P2P, the peer's kernel is at the other end. Over the network, it is a proxy thread,
+// which learns each slice's size, and says where the slice lies, through `connFifo`. Step counts
+// continue from one kernel to the next in ncclConnInfo::step.
 class Fifo {
  public:
   enum Direction { kSend, kReceive };
 
-  // `connection` is a device pointer. A new kernel may use other slices than the one before, so the
-  // step is rounded up to a slice; a receiver gives the skipped slots back at once.
+  // `connection` is a device pointer. A kernel may use other slices than the previous kernel, so
+  // the step is rounded up to a slice. A receiver gives the skipped slots back at once.
   Fifo(const Memory& memory, ncclConnInfo* connection, Direction direction, Slices slices);
   Fifo(const Fifo&) = delete;
   Fifo& operator=(const Fifo&) = delete;
@@ -38,20 +38,20 @@ class Fifo {
   // Keeps the step for the next kernel.
   ~Fifo() { connection_->step = step_; }
 
-  // Returns whether the slots of the next slice are free (to send), or filled (to receive).
+  // Returns whether the slots of the next slice are free (to send) or filled (to receive).
   bool Ready() const;
 
   // Tells a sender's proxy, if there is one, the size of the next slice.
   void TellProxy(size_t bytes);
 
-  // Returns where the next slice lies, which is Ready().
+  // Returns the address of the next slice. Ready() must hold.
   char* Slot(size_t bytes);
 
   // Hands the slice over to the peer.
   void Post();
 
-  // For the LL protocol, whose data carry flags of their own: the step, which gives the flag, and a
-  // step of which the peer is not told.
+  // For the LL protocol, whose data carry their own flags: the current step, which gives the flag,
+  // and an advance by one step that the peer is not told.
   uint64_t step() const { return step_; }
   void Advance() { step_ += slices_.steps; }
   const ncclConnInfo& connection() const { return *connection_; }

@@ -17,11 +17,11 @@ struct Function {
   int protocol = NCCL_PROTO_SIMPLE;
 };
 
-// Returns what the function with this number does. NCCL has the same function for types of one
-// size where the result does not depend on the sign; the type is one of these.
+// Returns what the function with this number does. If the result does not depend on the sign, NCCL
+// has one function for all types of a size. The returned type is one of these.
 const Function& FunctionOf(int id);
 
-// "AllReduce by Tree with protocol LL", for messages.
+// Returns "AllReduce by Tree with protocol LL", for messages.
 std::string NameOf(const Function& function);
 
 }  // namespace cpu_nccl

@@ -7,17 +7,17 @@
 
 namespace cpu_nccl {
 
-// Prints "VIOLATION: ..." with the version of NCCL, and ends the process. Called where NCCL asks
-// for a kernel that does not exist here, or names memory that a GPU could not reach.
+// Prints "VIOLATION: ..." with the version of NCCL, and ends the process. Called if NCCL asks for a
+// kernel that does not exist here, or names memory that a GPU could not reach.
 [[noreturn]] void Refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Memory as a kernel sees it. NCCL hands out device pointers; Reach() returns where their bytes lie
-// in this process. A look-up takes a lock, so callers keep the result while they use it.
+// Memory as a kernel sees it. NCCL passes device pointers, and Reach() returns where their bytes
+// lie in this process. A look-up takes a lock, so callers keep the result while they use it.
 class Memory {
  public:
   explicit Memory(const CpuLaunch& launch) : reach_(launch.reach) {}
 
-  // Returns `count` elements at a device pointer. Ends the process if a GPU could not reach them;
+  // Returns `count` elements at a device pointer. Ends the process if a GPU could not reach them.
   // `what` names them in the message.
   template <class T>
   T* Reach(T* pointer, size_t count, const char* what) const {

@@ -47,7 +47,7 @@ Loop LoopOf(int operation) {
   return kLoops[operation];
 }
 
-// Signed integers compute as unsigned ones, as in NCCL.
+// Returns the loop for a type and operation. Signed integers compute as unsigned ones, as in NCCL.
 Loop LoopOf(ncclDataType_t type, int operation) {
   switch (type) {
     case ncclInt8:
@@ -78,8 +78,8 @@ Loop LoopOf(ncclDataType_t type, int operation) {
   }
 }
 
-// NCCL 2.22 passes the divisor alone and has a function for each sign. Later versions pass the sign
-// in bit 0.
+// Returns the divisor in the form of later versions, with the sign in bit 0. NCCL 2.22 passes the
+// divisor alone, and has a function for each sign.
 uint64_t ArgumentOf([[maybe_unused]] const Function& function, uint64_t argument) {
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 23, 0)
   if (function.operation == ncclDevSumPostDiv) {

@@ -8,7 +8,7 @@
 
 namespace cpu_nccl {
 
-// What one step of a collective does to elements.
+// The operands of one step of a collective.
 struct Operands {
   char* to = nullptr;
   const char* first = nullptr;
@@ -18,7 +18,7 @@ struct Operands {
   bool last = false;            // the result is complete; SumPostDiv divides it
 };
 
-// The arithmetic of a device function: its type and operation, and the operation's argument (the
+// The arithmetic of a device function: its type, its operation, and the operation's argument (the
 // scale of PreMulSum, the divisor of SumPostDiv, the kind of MinMax).
 class Reduction {
  public:
@@ -26,13 +26,13 @@ class Reduction {
 
   size_t element_bytes() const { return element_bytes_; }
 
-  // True if the operation has an argument, which may lie in device memory.
+  // Returns whether the operation has an argument, which may lie in device memory.
   static bool HasArgument(const Function& function);
 
-  // Bytes of that argument in device memory.
+  // Returns the bytes of that argument in device memory.
   static size_t ArgumentBytes(const Function& function);
 
-  // Writes pre(first) + second, or whatever the operation does, to `to`. `to` may be an operand.
+  // Writes pre(first) + second, or the operation's equivalent, to `to`, which may be an operand.
   void Run(const Operands& operands) const;
 
  private:

@@ -1,4 +1,5 @@
-// The kernels of NCCL. Every kernel symbol of libnccl.so.2 jumps here: the work says what to do.
+// The kernels of NCCL. Every kernel symbol of libnccl.so.2 jumps here, and the work says what to
+// do.
 
 #include <bitset>
 #include <thread>
@@ -31,7 +32,7 @@ void RunBatch(Block& block, const Batch& batch) {
   }
 }
 
-// Runs the batches of one channel. An abort ends it after the batch that saw it.
+// Runs the batches of one channel. After an abort, it ends with the batch that saw the abort.
 void RunBlock(const Memory& memory, const ncclDevKernelArgs& arguments, int index, int channel_id) {
   const DeviceComm& comm = *memory.Reach(arguments.comm, 1, "a communicator");
   Block block{memory, comm, channel_id, *memory.Reach(comm.channels + channel_id, 1, "a channel"),
@@ -73,7 +74,7 @@ extern "C" __attribute__((visibility("default"))) void MusterRunNcclKernel(
   for (std::thread& block : blocks) block.join();
 }
 
-// For the symbols of kernels that are not built on ncclDevKernelArgs.
+// Rejects kernels that are not built on ncclDevKernelArgs.
 extern "C" __attribute__((visibility("default"))) void MusterRefuseNcclKernel(const CpuLaunch*) {
   cpu_nccl::Refuse("no kernel for symmetric memory: set NCCL_WIN_ENABLE=0");
 }

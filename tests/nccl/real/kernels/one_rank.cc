@@ -1,4 +1,4 @@
-// Reductions of a communicator of one rank. NCCL's host code calls this in place of a collective.
+// Reductions of a communicator of one rank. NCCL's host code calls this instead of a collective.
 
 #include <cuda_runtime_api.h>
 

@@ -56,7 +56,7 @@ void AddTransfers(Block& block, const ncclDevWorkP2p& work, Transfers& transfers
       transfers);
 }
 
-// A rank that sends to itself only copies.
+// Copies a rank's message to itself.
 void Copy(const Block& block, const ncclDevWorkP2p& work) {
   const Part part = PartOf(block, work, work.nSendChannels, work.sendBytes);
   if (part.bytes == 0 || work.sendAddr == work.recvAddr) return;
@@ -67,7 +67,7 @@ void Copy(const Block& block, const ncclDevWorkP2p& work) {
   std::memmove(reach(work.recvAddr), reach(work.sendAddr), part.bytes);
 }
 
-// Returns whether any transfer could proceed.
+// Advances every transfer that can proceed. Returns whether any could.
 bool AdvanceAll(Transfers& transfers) {
   bool advanced = false;
   for (const auto& transfer : transfers) advanced = transfer->Advance() || advanced;

@@ -7,8 +7,8 @@
 
 namespace cpu_nccl {
 
-// Runs this channel's part of all sends and receives of a batch, which progress side by side: a
-// send may need the peer's receive, which may need this rank's own receive.
+// Runs this channel's part of all sends and receives of a batch. They progress side by side: a send
+// may need the peer's receive, which in turn may need this rank's own receive.
 void RunP2p(Block& block, const std::vector<ncclDevWorkP2p>& works);
 
 }  // namespace cpu_nccl

@@ -5,7 +5,7 @@
 namespace cpu_nccl {
 namespace {
 
-// Slices are multiples of 16 elements, unless they are the last of a chunk.
+// Slices are multiples of 16 elements, except the last slice of a chunk.
 constexpr size_t kSliceUnit = 16;
 
 size_t LeastSlice(const Block& block, Slices slices, size_t element_bytes) {
@@ -42,7 +42,8 @@ bool Pipe::IsInPlace(ssize_t input, ssize_t output) const {
   return input_.device() + input * bytes == output_.device() + output * bytes;
 }
 
-// A chunk always takes all its slices, empty ones too: the proxies were told a number of steps.
+// A chunk always takes all its slices, even empty ones, since the proxies were told a number of
+// steps.
 void Pipe::Run(const Move& move) {
   const size_t count = std::max<ssize_t>(move.count, 0);
   const size_t unit = kSliceUnit * slices_.per_chunk;

@@ -12,7 +12,7 @@
 
 namespace cpu_nccl {
 
-// A user's buffer, looked up when a step first touches it: ranks may pass anything for a buffer
+// A user's buffer, looked up when a step first touches it. Ranks may pass any pointer for a buffer
 // that their part of the collective does not use.
 class UserBuffer {
  public:
@@ -21,7 +21,7 @@ class UserBuffer {
 
   const char* device() const { return device_; }
 
-  // Returns the byte at `offset`.
+  // Returns the address of the byte at `offset`.
   char* At(size_t offset) {
     if (here_ == nullptr) {
       here_ = const_cast<char*>(memory_.Reach(device_, bytes_, "a user's buffer"));
@@ -36,16 +36,16 @@ class UserBuffer {
   char* here_ = nullptr;
 };
 
-// One move of a chunk through a rank of the ring: what it takes, and where the result goes. Offsets
-// are elements of the user's buffers.
+// One move of a chunk through a rank of the ring: its sources, and the targets of the result.
+// Offsets count elements of the user's buffers.
 struct Move {
   static constexpr ssize_t kNone = -1;
 
-  ssize_t count = 0;       // elements; the moves of ranks without data have none, or less
+  ssize_t count = 0;       // elements; 0 or less for ranks without data
   ssize_t input = kNone;   // take the user's input from here
-  bool receive = false;    // take a chunk from the rank before, and reduce it with the input
+  bool receive = false;    // take the previous rank's chunk, and reduce it with the input
   ssize_t output = kNone;  // write the result to the user's output here
-  bool send = false;       // send the result to the rank after
+  bool send = false;       // send the result to the next rank
   bool last = false;       // the result is complete
 };
 
@@ -55,11 +55,11 @@ class Pipe {
   Pipe(Block& block, Slices slices, const Reduction& reduction, UserBuffer input,
        UserBuffer output);
 
-  // Runs the move, slice by slice. Blocks until the neighbours have taken or brought the data, or
+  // Runs the move, slice by slice. Blocks until the neighbours have taken or provided the data, or
   // the communicator is aborted.
   void Run(const Move& move);
 
-  // Goes on with the buffers of another collective.
+  // Continues with the buffers of another collective.
   void SetBuffers(UserBuffer input, UserBuffer output);
 
   // Returns whether these elements of the input and the output are the same memory.

@@ -30,7 +30,7 @@ std::vector<bool> Watched(const Batch& batch) {
   return watched;
 }
 
-// Writes the time, then the number of the work, which the host waits for.
+// Writes the time, and then the number of the work, for which the host waits.
 void Mark(const Block& block, const Batch& batch, ncclDevProfiler* of_channels) {
   uint64_t number = block.channel.workCounter;
   for (const bool watched : Watched(batch)) {

@@ -6,10 +6,10 @@
 namespace cpu_nccl {
 
 // Tells NCCL's profiler when a channel began and ended each piece of work. A proxy thread polls
-// these counters and calls the profiler plug-in. NCCL 2.22 has none of this.
+// these counters, and calls the profiler plug-in. NCCL 2.22 has none of this.
 class Profiler {
  public:
-  // Takes up the count of the channel's work where the last kernel left it.
+  // Continues the count of the channel's work from the last kernel.
   explicit Profiler(Block& block) : block_(block) {}
 
   void Start(const Batch& batch);

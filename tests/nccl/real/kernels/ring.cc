@@ -9,7 +9,7 @@
 namespace cpu_nccl {
 namespace {
 
-// A rank's neighbours, seen from itself: position 0 is this rank, n - 1 the rank before it.
+// A ring as one rank sees it: position 0 is this rank, and position n - 1 the rank before it.
 class Ring {
  public:
   explicit Ring(const Block& block)
@@ -53,7 +53,7 @@ struct Task {
   size_t element_bytes;
 };
 
-// The chunks of one round of an all-reduce: one for each rank, the last of which may be short.
+// The chunks of one round of an all-reduce, one for each rank. The last one may be short.
 class Round {
  public:
   Round(const Task& task, ssize_t begin)
@@ -65,7 +65,8 @@ class Round {
     chunk_ = (even + unit - 1) / unit * unit;
   }
 
-  // Returns a move of the chunk that belongs to the rank at `position`, from and to nowhere yet.
+  // Returns a move of the chunk that belongs to the rank at `position`. Its sources and targets are
+  // not set yet.
   Move Chunk(int position, ssize_t* offset) const {
     const ssize_t from = ring_.IndexAt(position) * chunk_;
     *offset = begin_ + from;
@@ -81,7 +82,7 @@ class Round {
   ssize_t chunk_;
 };
 
-// Sends or receives that chunk. What a move takes and leaves lies at the same offset.
+// The sources and targets that a move uses, all of them at the same offset.
 struct Uses {
   bool input = false;
   bool receive = false;
@@ -101,7 +102,8 @@ void RunChunk(Task& task, const Round& round, int position, Uses uses) {
   task.pipe.Run(move);
 }
 
-// Each chunk goes around the ring twice: once to be reduced, and once to be known to all.
+// Sends each chunk around the ring twice: first to reduce it, and then to give the result to all
+// ranks.
 void AllReduce(Task& task) {
   const int size = task.ring.size();
   for (ssize_t begin = 0; begin < task.part.count; begin += task.part.chunk * size) {
@@ -190,7 +192,7 @@ void Reduce(Task& task) {
   });
 }
 
-// How to run a collective, and how many parts of a rank's size its buffers have.
+// How a collective is run, and how many parts of a rank's size its buffers have.
 struct Plan {
   void (*run)(Task&);
   Slices slices;
@@ -240,7 +242,7 @@ void RefuseRegistered(const ncclDevWorkColl& work) {
   }
 }
 
-// Returns the operation's argument, which user-made operations may keep in device memory.
+// Returns the operation's argument. User-made operations may keep it in device memory.
 uint64_t ArgumentOf(const Block& block, const Function& function, const ncclDevWorkColl& work) {
   if (!work.redOpArgIsPtr || !Reduction::HasArgument(function)) return work.redOpArg;
   const size_t bytes = Reduction::ArgumentBytes(function);
@@ -289,7 +291,7 @@ void RunBroadcastChunk(const Block& block, Pipe& pipe, ncclDevWorkBcast& work) {
 
 }  // namespace
 
-// Takes a chunk of each broadcast in turn, as every rank does.
+// Moves one chunk of each broadcast in turn, as every rank does.
 void RunBroadcasts(Block& block, const Function& function, std::vector<ncclDevWorkBcast> works) {
   const Plan plan = PlanOf(function, block.comm.nRanks);
   const Reduction reduction(function, 0);

@@ -13,7 +13,7 @@ namespace cpu_nccl {
 void RunRing(Block& block, const Function& function, ncclDevWorkColl work);
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 30, 0)
-// Runs broadcasts from several roots, which NCCL makes of grouped ncclBroadcast calls.
+// Runs broadcasts from several roots, which NCCL makes from grouped ncclBroadcast calls.
 void RunBroadcasts(Block& block, const Function& function, std::vector<ncclDevWorkBcast> works);
 #endif
 

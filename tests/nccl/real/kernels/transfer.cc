@@ -38,8 +38,8 @@ class SimpleReceive : public Transfer {
   }
 };
 
-// The lines of the LL protocol: 8 bytes of data, each half followed by a flag that is the step's
-// number. A receiver polls the flags; there is no tail.
+// The lines of the LL protocol: 8 bytes of data, with a flag after each half. The flag is the
+// step's number. A receiver polls the flags instead of a tail.
 class Lines {
  public:
   Lines(const Block& block, const Fifo& fifo)

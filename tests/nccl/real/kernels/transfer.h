@@ -9,7 +9,7 @@
 
 namespace cpu_nccl {
 
-// What one send or receive moves through a channel.
+// The data that one send or receive moves through a channel.
 struct TransferOrder {
   int peer;
   bool is_send;
@@ -28,8 +28,8 @@ class Transfer {
 
   bool done() const { return done_; }
 
-  // Moves the next chunk if the peer is ready for it, or if the communicator is aborted: then
-  // without its data. Returns whether it did.
+  // Moves the next chunk if the peer is ready for it. If the communicator is aborted, moves on
+  // without the data. Returns whether it moved.
   bool Advance();
 
  protected:
@@ -39,7 +39,7 @@ class Transfer {
   const Block& block() const { return block_; }
 
   virtual bool Ready(size_t bytes) = 0;
-  // Moves `bytes` between the FIFO and `user`; null if the step carries no data.
+  // Moves `bytes` between the FIFO and `user`, which is null if the step carries no data.
   virtual void MoveChunk(char* user, size_t bytes) = 0;
 
  private:

@@ -5,8 +5,9 @@
 
 namespace cpu_nccl {
 
-// The pauses of a loop that waits for a peer: some turns of the scheduler, then sleeps that grow to
-// 1 ms. Ranks that outnumber the cores would otherwise take them from the rank that can proceed.
+// The pauses of a loop that waits for a peer: some turns of the scheduler, and then sleeps that
+// grow to 1 ms. Without them, ranks that outnumber the cores would keep a core from the rank that
+// can proceed.
 class Pause {
  public:
   void Next();
@@ -16,21 +17,21 @@ class Pause {
   int turns_ = 0;
 };
 
-// The waits of one block. Once a wait has seen the communicator's abort flag, no later one waits.
-// As on a GPU, the block then runs to its end without moving data, and still counts its steps.
+// The waits of one block. Once a wait has seen the communicator's abort flag, no later call waits.
+// As on a GPU, the block then runs to its end without moving data, but still counts its steps.
 class Waits {
  public:
   explicit Waits(const volatile uint32_t* abort_flag) : abort_flag_(abort_flag) {}
 
   bool aborted() const { return aborted_; }
 
-  // Reads the flag. Called before each pause of a wait.
+  // Reads the abort flag, and returns it. Called before each pause of a wait.
   bool SeeAbort() {
     if (__atomic_load_n(abort_flag_, __ATOMIC_ACQUIRE) != 0) aborted_ = true;
     return aborted_;
   }
 
-  // Returns when `ready()` holds, or the communicator is aborted.
+  // Blocks until `ready()` holds or the communicator is aborted.
   template <class Ready>
   void Until(Ready ready) {
     for (Pause pause; !aborted_ && !ready() && !SeeAbort();) pause.Next();

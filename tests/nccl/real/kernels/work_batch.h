@@ -8,7 +8,7 @@
 
 namespace cpu_nccl {
 
-// Some work of one channel: structures of one type, for one device function.
+// A batch of work of one channel: structures of one type, for one device function.
 struct Batch {
   ncclDevWorkType type = ncclDevWorkTypeColl;
   int function_id = 0;
@@ -26,8 +26,8 @@ struct Batch {
   }
 };
 
-// Loads the batch at an index, with those that extend it. The work lies in the kernel's arguments,
-// in NCCL's ring of work, or in memory of a CUDA graph.
+// Loads the batch at an index, with the batches that extend it. The work lies in the kernel's
+// arguments, in NCCL's ring of work, or in memory of a CUDA graph.
 Batch LoadBatch(const Memory& memory, const ncclDevKernelArgs& arguments, int index);
 
 // Tells NCCL 2.22 that the batch's part of the ring is free. Later versions use an event.
