@@ -1,4 +1,4 @@
-// What a caller does when its token is refused.
+// Tests of what a caller does when its token is refused.
 #include "common/caller_token.h"
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +25,8 @@ class CallerTokenTest : public ::testing::Test {
     token_ = *CallerToken::Open(path_);
   }
 
-  // Sends a call to a coordinator that takes this token only; the last verdict, or none.
+  // Sends a call to a coordinator that accepts only this token, as often as the verdict is to try
+  // again. Returns nullopt if the token was accepted, or the last verdict.
   std::optional<Verdict> CallWhere(const std::string& good, CallerToken::Time now = kStart) {
     for (int sends = 0; sends < 10; ++sends) {
       const TokenFile::Token sent = token_->Get();
@@ -56,7 +57,7 @@ TEST_F(CallerTokenTest, AnotherTokenInTheFileIsTried) {
 TEST_F(CallerTokenTest, ACoordinatorThatDoesNotKnowTheNewTokenYetGetsTheOldOne) {
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   ReplaceFile(path_, kTwo);
-  token_->Refused(/*version=*/0, kStart);  // of another time; looks at the file
+  token_->Refused(/*version=*/0, kStart);  // too old; reads the file again
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   EXPECT_EQ(token_->Get().text, kOne);
   EXPECT_EQ(CallWhere(kTwo), std::nullopt);
@@ -76,7 +77,7 @@ TEST_F(CallerTokenTest, WhoseTokenWasTakenOnceWaitsForAWhileForAnother) {
 TEST_F(CallerTokenTest, ManyCallsAtOnceAllGetThrough) {
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   ReplaceFile(path_, kTwo);
-  // They were sent before anybody knew of the change.
+  // These calls were sent before this process knew of the change.
   EXPECT_EQ(token_->Refused(1, kStart), Verdict::kTryAgain);
   EXPECT_EQ(token_->Refused(1, kStart), Verdict::kTryAgain);
   EXPECT_EQ(token_->Get().text, kTwo);

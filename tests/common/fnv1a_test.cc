@@ -8,8 +8,8 @@
 namespace muster {
 namespace {
 
-// Vectors of the algorithm's authors (draft-eastlake-fnv, test_fnv.c). Processes of other versions
-// count on them.
+// Test vectors of the algorithm's authors (draft-eastlake-fnv, test_fnv.c). Processes of other
+// versions rely on the same hash.
 TEST(Fnv1aTest, IsTheHashThatEverybodyKnows) {
   EXPECT_EQ(Fnv1a32(""), 0x811c9dc5u);
   EXPECT_EQ(Fnv1a32("a"), 0xe40c292cu);

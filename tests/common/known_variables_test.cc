@@ -19,12 +19,12 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::UnorderedElementsAreArray;
 
-// Whole names: "MUSTER_TEST_..." and "MUSTER_TLS_*" stand for several.
+// Returns the whole names. "MUSTER_TEST_..." and "MUSTER_TLS_*" stand for several.
 std::set<std::string> NamesIn(const std::string& text) {
   const std::regex name("\\bMUSTER_[A-Z0-9_]*[A-Z0-9]\\b(?![_*])");
   std::set<std::string> names;
   for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it) {
-    if (it->str() != "MUSTER_COORDINATR") names.insert(it->str());  // the example of a misspelt one
+    if (it->str() != "MUSTER_COORDINATR") names.insert(it->str());  // an example of a misspelt name
   }
   return names;
 }

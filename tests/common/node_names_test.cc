@@ -66,7 +66,7 @@ TEST(NodeNamesTest, AnIdThatWasNotAddedIsComparedToThoseThatWere) {
   EXPECT_EQ(names.NameOf(kOtherVm), "vm/28ab");
 }
 
-// A launcher that was given no id calls its node by the host's name.
+// A launcher without a node id uses the host's name.
 TEST(NodeNamesTest, ALaunchersNodeIsAHostWhereAMemberIsOnIt) {
   NodeNames names;
   EXPECT_EQ(names.DescribeLaunchersNode("vm"), "node 'vm'");

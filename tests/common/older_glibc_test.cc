@@ -1,5 +1,5 @@
-// bazel/older_glibc.c, in a program whose C++ library and unwinder are archives, as in those of
-// --config=static.
+// Tests bazel/older_glibc.c in a program that links the C++ library and the unwinder as archives,
+// as with --config=static.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

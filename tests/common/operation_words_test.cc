@@ -1,4 +1,4 @@
-// How messages name collectives and their groups.
+// Tests of how messages name collectives and their groups.
 #include "common/operation_words.h"
 
 #include <gtest/gtest.h>

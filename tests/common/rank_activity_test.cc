@@ -1,4 +1,4 @@
-// What a rank's communicators do, seen from its launcher.
+// Tests of what a launcher sees of a rank's communicators.
 #include "common/rank_activity.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ class RankActivityTest : public testing::Test {
     setenv(activity::kVariable, activity_->path().c_str(), 1);
   }
 
-  // A rank is a process of its own: runs `rank` in one, which has ended at return.
+  // Runs `rank` in a process, as a rank is one. Returns when it has ended.
   static void InRank(const std::function<void()>& rank) {
     const pid_t child = fork();
     if (child == 0) {
@@ -79,7 +79,7 @@ TEST_F(RankActivityTest, CommunicatorsComeInTheOrderOfTheirCreationAndGoWithThei
     auto first = std::make_unique<PublishedActivity>("first");
     new PublishedActivity("second");
     first.reset();
-    new PublishedActivity("third");  // in the place of the first
+    new PublishedActivity("third");  // reuses the place of the first
   });
   EXPECT_THAT(activity_->Read(),
               ElementsAre(Communicator("second", 0, 0), Communicator("third", 0, 0)));
@@ -97,7 +97,8 @@ TEST_F(RankActivityTest, TooManyCommunicatorsAreNotCounted) {
   EXPECT_EQ(read[0].operation, std::string(24, 'o'));
 }
 
-// Else the ranks of two groups would seem to be in one communicator, each behind the other.
+// Otherwise the ranks of two groups would look like one communicator, with each group behind the
+// other.
 TEST_F(RankActivityTest, LongNamesThatDifferDoSoWhereTheyAreCutOff) {
   const std::string group = "communicator 1 of group '" + std::string(100, 'n') + "' of ranks ";
   InRank([&] {
@@ -117,7 +118,7 @@ TEST_F(RankActivityTest, LongNamesThatDifferDoSoWhereTheyAreCutOff) {
 
 TEST_F(RankActivityTest, ANameIsNotCutWithinACharacter) {
   InRank([] {
-    std::string name = "n";  // so that the bytes of no character are where it is cut
+    std::string name = "n";  // so that the cut is within a character
     for (int i = 0; i < 100; ++i) name += "\u00fc";
     new PublishedActivity(name);
     new PublishedActivity("n" + name);
@@ -140,7 +141,7 @@ TEST_F(RankActivityTest, ARankWithoutALauncherDoesWithout) {
   EXPECT_THAT(activity_->Read(), IsEmpty());
 }
 
-// Else a rank could end its launcher, or the launcher a rank, with SIGBUS.
+// Otherwise a rank could end its launcher, or the launcher a rank, with SIGBUS.
 TEST_F(RankActivityTest, NobodyTakesTheMemoryAway) {
   const int descriptor = open(activity_->path().c_str(), O_RDWR);
   ASSERT_GE(descriptor, 0);

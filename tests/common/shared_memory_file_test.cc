@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr size_t kSize = 3 * 4096;
 
-// A folder of its own in a tmpfs.
+// A new folder in a tmpfs.
 class SharedMemoryFileTest : public ::testing::Test {
  protected:
   SharedMemoryFileTest() {
@@ -108,7 +108,7 @@ TEST_F(SharedMemoryFileTest, AFolderThatIsNoTmpfsIsNamed) {
               HasSubstr("cannot make shared memory in /proc, which should be a tmpfs"));
 }
 
-// It would be killed otherwise.
+// Otherwise the process would be killed.
 TEST_F(SharedMemoryFileTest, AProcessMayNotMakeSoLargeAFile) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

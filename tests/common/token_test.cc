@@ -87,7 +87,7 @@ TEST_F(TokenFileTest, AChangeIsSeen) {
   EXPECT_EQ((*file)->GetLatest().version, 2u);
 }
 
-// Several in one tick of the file system's clock, of one length.
+// Several changes to a content of the same length, in one tick of the file system's clock.
 TEST_F(TokenFileTest, NoChangeIsTooSoonToBeSeen) {
   ReplaceFile(path_, kOne);
   const auto file = TokenFile::Open(path_);

@@ -17,7 +17,7 @@ absl::Status Write(const ncclUniqueId& id, const std::string& path) {
   std::ofstream file(draft, std::ios::binary);
   file.write(id.internal, sizeof(id.internal));
   file.close();
-  // Renamed, so that nobody reads a half of it.
+  // Renames the complete file, so that no rank reads half of it.
   if (file && std::rename(draft.c_str(), path.c_str()) == 0) return absl::OkStatus();
   return absl::InternalError("cannot write " + path);
 }

@@ -19,8 +19,8 @@ struct DestroyComm {
 };
 using BareComm = std::unique_ptr<std::remove_pointer_t<ncclComm_t>, DestroyComm>;
 
-// A communicator of NCCL's own as programs without a coordinator make one: rank 0 writes the id to
-// `path`, a file that must be new, and the others wait for it.
+// Creates a communicator of NCCL's own, as programs without a coordinator do. Rank 0 writes the id
+// to `path`, which must not exist yet, and the other ranks wait for the file.
 absl::StatusOr<BareComm> ConnectBare(int rank, int size, const std::string& path);
 
 }  // namespace muster::gpu

@@ -16,12 +16,14 @@
 namespace muster::gpu {
 namespace {
 
-// Ours does more: it compares the ranks' devices and meets them all before NCCL begins, so that a
-// rank that cannot come is named. That may cost a tenth, and a few round trips to the coordinator.
+// Muster does more than bare NCCL: it compares the ranks' devices, and waits for all ranks before
+// NCCL begins, so that it can name a missing rank. That may cost a tenth, and a few round trips to
+// the coordinator.
 constexpr double kLimitRatio = 1.1;
 constexpr double kLimitMilliseconds = 20;
 
-// Milliseconds from the moment when all ranks are here until the slowest has what `make` makes.
+// Returns the milliseconds from the moment when all ranks are ready until the slowest has what
+// `make` returns.
 template <class F>
 absl::StatusOr<double> Time(const Job& job, F&& make) {
   RETURN_IF_ERROR(job.Barrier("bootstrap"));
@@ -67,10 +69,10 @@ absl::Status CheckBootstrap(Job& job, const RankFlags& flags) {
   std::vector<double> bare;
   for (int round = -1; round < rounds; ++round) {
     const std::string id_file = absl::StrCat(flags.scratch, "/id-", round);
-    // Muster begins, since its Create() makes this rank's GPU current, which bare NCCL then uses.
+    // Muster begins, since its Create() makes this rank's GPU current for bare NCCL too.
     const absl::StatusOr<Pair> pair = TimePair(job, id_file, round % 2 != 0);
     if (!pair.ok()) return pair.status();
-    if (round < 0) continue;  // libraries are loaded on first use
+    if (round < 0) continue;  // libraries are loaded at first use
     muster.push_back(pair->muster);
     bare.push_back(pair->bare);
   }

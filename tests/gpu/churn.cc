@@ -18,7 +18,7 @@
 namespace muster::gpu {
 namespace {
 
-// What stays once: libraries load kernels and open devices on first use.
+// The first rounds may allocate for good: libraries load kernels and open devices at first use.
 constexpr int kWarmUpRounds = 5;
 constexpr absl::Duration kSettleTime = absl::Seconds(10);
 
@@ -28,7 +28,7 @@ struct Held {
   int64_t files = 0;
 };
 
-// A leak in each round would be far more than this after all of them.
+// A leak in each round would be far more than this after all rounds.
 constexpr Held kTolerance = {int64_t{16} << 20, 4, 4};
 
 int64_t EntriesOf(const char* folder) {
@@ -51,7 +51,7 @@ bool Within(const Held& now, const Held& before) {
          now.files - before.files <= kTolerance.files;
 }
 
-// What is held at last: threads that were told to end may need a moment.
+// Returns what is held at the end. Waits a moment for threads that were told to end.
 absl::StatusOr<Held> Settled(const Held& before) {
   absl::StatusOr<Held> held;
   const auto settled = [&] {

@@ -21,7 +21,7 @@ std::string NcclVersion(int version) {
   return absl::StrFormat("%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 }
 
-// The file from which this process has loaded the library `name`.
+// Returns the file from which this process has loaded the library `name`.
 std::string LoadedFrom(const std::string& name) {
   std::ifstream maps("/proc/self/maps");
   std::string line;

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Stands in for compute-sanitizer where there is no GPU: runs the program that follows its options.
+# Stands in for compute-sanitizer on machines without a GPU. Runs the program that follows its
+# options.
 set -euo pipefail
 while [[ ${1:-} == --* ]]; do
   case $1 in

@@ -72,7 +72,7 @@ class DeviceArray {
   size_t size_;
 };
 
-// A stream of the current device that does not wait for the default one.
+// A stream of the current device that does not wait for the default stream.
 class Stream {
  public:
   static absl::StatusOr<Stream> Make() {

@@ -12,11 +12,11 @@
 
 namespace muster::gpu {
 
-// What lets several processes be NCCL ranks on one GPU: NCCL takes each for another host, and they
-// talk over the loopback interface.
+// Returns variables that let several processes be NCCL ranks on one GPU. NCCL takes each process
+// for another host, and they talk over the loopback interface.
 std::map<std::string, std::string> SharedGpuEnvironment();
 
-// Shows what a process writes, line by line and indented, as it comes.
+// Shows a process's output as it comes, indented, line by line.
 class Echo {
  public:
   explicit Echo(const testing::Process& process) : process_(process) {}
@@ -27,17 +27,18 @@ class Echo {
   size_t shown_ = 0;
 };
 
-// The processes of one job, all on GPU 0, and its coordinator.
+// The processes of one job, all on GPU 0, with their coordinator.
 class Ranks {
  public:
-  // `command` is what each rank runs. Null, and a test failure, if the coordinator does not start.
+  // Starts ranks that run `command`. If the coordinator does not start, fails the test and returns
+  // null.
   static std::unique_ptr<Ranks> Start(int size, const std::vector<std::string>& command);
 
-  // Shows rank 0's output until all have ended, and returns how each did. Ranks that have not ended
-  // at the time-out are a test failure, and killed.
+  // Shows rank 0's output until all ranks have ended, and returns how each ended. At the time-out,
+  // fails the test, and kills ranks that have not ended.
   std::vector<testing::Exit> Wait(absl::Duration timeout);
 
-  // What the ranks but 0 have written.
+  // Returns the output of all ranks but rank 0.
   std::string OthersOutput() const;
 
  private:

@@ -1,4 +1,4 @@
-// The checks that a machine with one GPU runs: see docs/gpu-testing.md.
+// The checks for a machine with one GPU (docs/gpu-testing.md).
 //
 //   gpu_test [--list] [--gtest_filter=Speed.*]
 
@@ -51,7 +51,7 @@ void List() {
   }
 }
 
-// Says at the end how each check ended, once more and together.
+// Prints at the end how each check ended.
 class Summary : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo& test) override {
     const ::testing::TestResult& result = *test.result();
@@ -69,7 +69,7 @@ class Summary : public ::testing::EmptyTestEventListener {
   std::vector<std::string> lines_;
 };
 
-// Shows what the machine has. False if that is no GPU.
+// Prints what the machine has. Returns false if it has no usable GPU.
 bool Describe(const SuiteFlags& flags) {
   const auto process = testing::Process::Start({testing::Runfile(flags.rank_program), "describe"});
   const bool usable = process->Wait() == testing::Exit{false, 0};
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   app.add_option("--sanitizer", flags.sanitizer, "Path of compute-sanitizer");
   CLI11_PARSE(app, argc, argv);
   if (list) return muster::gpu::List(), 0;
-  // On a machine without a GPU: NCCL's own host code on a stand-in (tests/nccl/versions.bzl).
+  // On a machine without a GPU, uses NCCL's own host code on a stand-in (tests/nccl/versions.bzl).
   for (const auto& [name, value] : muster::testing::NcclVariables()) {
     setenv(name.c_str(), value.c_str(), 1);
   }

@@ -33,7 +33,7 @@ absl::Status CheckManyBuffers(NcclCommunicator& comm, cudaStream_t stream) {
   return absl::OkStatus();
 }
 
-// The two halves of the world, side by side.
+// Checks the two halves of the world, at the same time.
 absl::Status CheckSplit(Job& job, NcclCommunicator& comm, cudaStream_t stream) {
   const bool upper = job.rank() >= job.world_size() / 2;
   std::vector<int> ranks;

@@ -48,7 +48,7 @@ absl::Status CheckDevice(Communicator& comm, size_t count) {
       absl::StrCat("all-reduce of ", count, " ", TypeInfo<T>::kName, " in device memory"));
 }
 
-// The gradients of a model, say.
+// Reduces many buffers, like the gradients of a model.
 absl::Status CheckMany(Communicator& comm) {
   const std::vector<size_t> counts = {1, 64, 640, 10};
   std::vector<std::vector<float>> buffers;

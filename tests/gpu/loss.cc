@@ -19,7 +19,7 @@ namespace muster::gpu {
 namespace {
 
 constexpr absl::Duration kErrorLimit = absl::Seconds(5);
-constexpr int kLaunches = 8;  // so that the loss comes while some are under way
+constexpr int kLaunches = 8;  // the loss comes while some are running
 
 std::string TimeFile(const RankFlags& flags) { return flags.scratch + "/killed-at"; }
 
@@ -35,7 +35,7 @@ absl::StatusOr<absl::Time> TimeOfLoss(const RankFlags& flags) {
   return absl::InternalError("an operation ended before the last rank was killed");
 }
 
-// All-reduces in which the last rank dies; the error that they end with.
+// Runs all-reduces in which the last rank dies, and returns the error that ends them.
 absl::Status AllReduceUntilLoss(Job& job, NcclCommunicator& comm, const DeviceArray<float>& data,
                                 cudaStream_t stream, const RankFlags& flags) {
   const bool dies = job.rank() == job.world_size() - 1;
@@ -78,7 +78,7 @@ absl::Status GoOnWithoutTheLost(const RankFlags& flags, int survivors) {
   return (*job)->Leave();
 }
 
-// Returns how long after the loss the error came.
+// Kills the last rank, and returns how long after the loss the error came.
 absl::StatusOr<absl::Duration> LoseTheLast(Job& job, const RankFlags& flags) {
   const auto comm = NcclCommunicator::Create(job);
   if (!comm.ok()) return comm.status();

@@ -1,4 +1,4 @@
-// What NCCL tells the plug-in of a communicator's work.
+// Checks what NCCL reports to the plug-in about a communicator's work.
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kOperations = 20;
 constexpr size_t kCount = 1000;
 
-// Of NCCL's communicator, which the plug-in has published; empty if it has not.
+// Returns the activity that the plug-in has published of NCCL's communicator, or an empty one.
 CommunicatorActivity NcclActivity(const RankActivity& activity) {
   for (const CommunicatorActivity& one : activity.Read()) {
     if (absl::StartsWith(one.name, "NCCL communicator ")) return one;
@@ -39,7 +39,7 @@ absl::Status CheckProfiler(Job& job, const RankFlags& flags) {
   for (uint64_t i = 0; i < kOperations; ++i) {
     RETURN_IF_ERROR(CheckAllReduce(**comm, kCount, stream->get(), "a watched all-reduce"));
   }
-  // A thread of NCCL's tells what the GPU has done.
+  // One of NCCL's threads reports what the GPU has done.
   CommunicatorActivity seen;
   const bool done = testing::WaitUntil([&] {
     seen = NcclActivity(**activity);

@@ -1,4 +1,4 @@
-// One rank of a check on a GPU; gpu_test.cc starts them.
+// One rank of a check on a GPU. gpu_test.cc starts the ranks.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -34,7 +34,7 @@ int Run(const std::string& name, const RankFlags& flags) {
   const std::string who = "rank " + std::to_string((*job)->rank());
   const absl::Status checked = kChecks.at(name)(**job, flags);
   if (!checked.ok()) return Fail(who, checked);
-  const absl::Status left = (*job)->Leave();  // OK where a member was lost, too
+  const absl::Status left = (*job)->Leave();  // OK also after a member was lost
   return left.ok() ? 0 : Fail(who, left);
 }
 

@@ -15,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "muster/communicator.h"
 
-// What goes in, and what the CPU makes of it. Every value, and every result on 1, 2, 4 or 8 ranks,
-// is one that even 8-bit floats hold exactly, so that results must be equal.
+// Inputs, and the CPU's results for them. Even 8-bit floats hold every value, and every result on
+// 1, 2, 4 or 8 ranks, exactly. So results must be equal.
 namespace muster::gpu {
 
-// Arithmetic is done in this, and the result converted; integers wrap around.
+// The type of the computation, from which the result is converted. Integers wrap around.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
 
@@ -41,12 +41,12 @@ Wide<T> ToWide(T value) {
   }
 }
 
-// Element `i` of what `rank` puts in.
+// Returns element `i` of the input of `rank`.
 template <class T>
 T InputOf(int rank, size_t i, ReduceOp op) {
   const size_t mix = 5 * static_cast<size_t>(rank) + 3 * i;
   if (op == ReduceOp::kProduct) return FromWide<T>(static_cast<Wide<T>>(mix % 2 + 1));
-  // 8-bit integers that wrap around when they are added.
+  // 8-bit integers are large enough to wrap around when they are added.
   if constexpr (std::is_same_v<T, uint8_t>) {
     if (op == ReduceOp::kSum) return static_cast<uint8_t>(200 + mix % 50);
   }
@@ -74,13 +74,13 @@ W Combine(W a, W b, ReduceOp op) {
       return std::min(a, b);
     case ReduceOp::kMax:
       return std::max(a, b);
-    default:  // NCCL has no others
+    default:  // NCCL has no other operations
       break;
   }
   return a;
 }
 
-// Elements [begin, begin + count) of the reduction of all ranks' input.
+// Returns elements [begin, begin + count) of the reduction of all ranks' input.
 template <class T>
 std::vector<T> ReducedOf(int ranks, size_t begin, size_t count, ReduceOp op) {
   std::vector<T> values(count);
@@ -94,7 +94,7 @@ std::vector<T> ReducedOf(int ranks, size_t begin, size_t count, ReduceOp op) {
   return values;
 }
 
-// OK, or which of the elements is not what it should be.
+// Returns OK, or an error that names the first wrong element.
 template <class T>
 absl::Status ExpectEqual(const std::vector<T>& got, const std::vector<T>& expected,
                          const std::string& what) {

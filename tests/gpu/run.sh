@@ -17,7 +17,7 @@ toolkit, among the system's libraries, and in the packages of the Python in PATH
 EOF
 }
 
-# What the programs were linked with, as tools/gpu-test has written it down.
+# Prints the libraries that the programs were linked with, as tools/gpu-test has noted them.
 needed() { echo "$(sed -n 1p needs) and NCCL ($(sed -n 2p needs)) $(sed -n 3p needs) or newer"; }
 
 python_folders() {
@@ -49,7 +49,7 @@ folders_with() {
   done
 }
 
-# Older libraries of the same names lack functions: the programs then do not even start.
+# Tests whether the programs start. Older libraries of the same names lack functions.
 fits() { LD_BIND_NOW=1 LD_LIBRARY_PATH=$1 tests/gpu/rank --help >/dev/null 2>&1; }
 
 # find_libraries: sets LD_LIBRARY_PATH.

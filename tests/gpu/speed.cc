@@ -13,8 +13,8 @@
 #include "tests/gpu/statistics.h"
 #include "tests/gpu/typed.h"
 
-// An operation and the wait for it, with Muster, with bare NCCL, and with bare NCCL once more: what
-// the two bare ones differ by is what the machine's noise makes of nothing.
+// Times an operation and the wait for it: with Muster, with bare NCCL, and with bare NCCL once
+// more. The difference between the two bare times is the noise of the machine.
 namespace muster::gpu {
 namespace {
 
@@ -22,8 +22,8 @@ constexpr size_t kSizes[] = {4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20};
 constexpr size_t kJudgedFrom = 1 << 20;
 constexpr double kLimit = 1.01;
 constexpr int kMinRounds = 7;
-// A size whose fewest rounds would take this many times as long as one may is left out: processes
-// that share a GPU wait for their turns, and the more data the more turns.
+// A size is left out if its fewest rounds would take this many times as long as allowed. Processes
+// that share a GPU wait for their turns, and more data takes more turns.
 constexpr double kPatience = 4;
 constexpr int kMaxRounds = 300;
 
@@ -52,8 +52,8 @@ class Rank {
         new Rank(job, *std::move(comm), *std::move(bare), *std::move(stream), *std::move(data)));
   }
 
-  // As many rounds as fit into the time, none if that is too short; which of the three is first
-  // changes from one to the next.
+  // Runs as many rounds as fit into the time, or none if it is too short. Each round begins with
+  // another of the three.
   absl::StatusOr<Series> Measure(Operation operation, size_t bytes, double seconds) {
     operation_ = operation;
     count_ = bytes / sizeof(float);
@@ -147,7 +147,8 @@ void Print(Operation operation, size_t bytes, const Series& series) {
             << std::endl;
 }
 
-// Larger sizes may be left out, but not the one that the limit begins with.
+// Returns an error if Muster is slower than its limit. Larger sizes may have been left out, but not
+// the first size that has a limit.
 absl::Status Judge(Operation operation, size_t bytes, const Series& series) {
   if (bytes < kJudgedFrom || (series.muster.empty() && bytes > kJudgedFrom)) {
     return absl::OkStatus();
@@ -170,7 +171,7 @@ absl::Status CheckSpeed(Job& job, const RankFlags& flags) {
     std::cout << "                              Muster     bare NCCL  medians (10% to 90%)"
               << std::endl;
   }
-  const bool judge = flags.judge && job.world_size() > 1;  // one rank has nobody to send to
+  const bool judge = flags.judge && job.world_size() > 1;  // one rank has no peer
   absl::Status verdict;
   for (Operation operation : {Operation::kAllReduce, Operation::kBroadcast}) {
     for (size_t bytes : kSizes) {

@@ -13,7 +13,7 @@ inline double Percentile(std::vector<double> values, double fraction) {
 
 inline double Median(const std::vector<double>& values) { return Percentile(values, 0.5); }
 
-// values[i] / bases[i]
+// Returns values[i] / bases[i].
 inline std::vector<double> Ratios(std::vector<double> values, const std::vector<double>& bases) {
   for (size_t i = 0; i < values.size(); ++i) values[i] /= bases[i];
   return values;

@@ -46,7 +46,7 @@ Command RankCommand(const std::string& check, const SuiteFlags& flags) {
   return command + Command{"--judge"};
 }
 
-// Runs the ranks and expects the last one to end as `last`, and the others well.
+// Runs the ranks, and expects that the last one ends as `last`, and that the others succeed.
 void ExpectRanks(int size, const Command& command, const Exit& last = kSuccess) {
   const std::unique_ptr<Ranks> ranks = Ranks::Start(size, command);
   ASSERT_NE(ranks, nullptr);
@@ -95,7 +95,7 @@ void RunSpeed(int ranks, const SuiteFlags& flags) {
   ExpectRanks(ranks, RankCommand("speed", flags));
 }
 
-// What the tests on stand-ins do where nothing goes wrong: the stand-ins must be like this.
+// Runs the scenarios without faults of the tests on stand-ins. They must pass on a real GPU too.
 void RunScenarios(int ranks, const SuiteFlags& flags) {
   std::vector<std::string> scenarios = {"device-values", "host-values", "stream-order"};
   if (ranks == 2) scenarios.push_back("refusals");
@@ -105,7 +105,7 @@ void RunScenarios(int ranks, const SuiteFlags& flags) {
   }
 }
 
-// Empty if there is none.
+// Returns the path of compute-sanitizer, or "" if there is none.
 std::string FindSanitizer(const SuiteFlags& flags) {
   if (!flags.sanitizer.empty()) return Runfile(flags.sanitizer);
   const char* path = std::getenv("PATH");
@@ -118,7 +118,7 @@ std::string FindSanitizer(const SuiteFlags& flags) {
   return "";
 }
 
-// NCCL probes the driver with calls that may fail: such errors are its own affair.
+// Ignores errors of the driver's calls, since NCCL probes the driver with calls that may fail.
 void RunSanitizer(int ranks, const SuiteFlags& flags) {
   const std::string sanitizer = FindSanitizer(flags);
   if (sanitizer.empty()) GTEST_SKIP() << "compute-sanitizer is not on this machine";
@@ -127,7 +127,7 @@ void RunSanitizer(int ranks, const SuiteFlags& flags) {
                          RankCommand("values", flags) + Command{"--quick"});
 }
 
-// Ranks of `muster run` on one GPU; each needs a variable of its own.
+// Returns the command of `muster run` with ranks on one GPU. Each rank needs another NCCL_HOSTID.
 Command Launch(int ranks, const Command& program, const SuiteFlags& flags) {
   return Command{Runfile(flags.muster),
                  "run",
@@ -143,7 +143,7 @@ Command Launch(int ranks, const Command& program, const SuiteFlags& flags) {
          program;
 }
 
-// What the command writes; it must end well.
+// Runs the command, which must succeed, and returns its output.
 std::string OutputOf(const Command& command, const std::map<std::string, std::string>& env) {
   const std::unique_ptr<Process> process = Process::Start(command, env);
   EXPECT_EQ(process->Wait(kTimeout), kSuccess) << process->Output();
@@ -151,7 +151,7 @@ std::string OutputOf(const Command& command, const std::map<std::string, std::st
   return process->Output();
 }
 
-// From "final loss=L accuracy=A".
+// Returns L of "final loss=L accuracy=A".
 double FinalLoss(const std::string& output) {
   double loss = std::nan("");
   for (absl::string_view line : absl::StrSplit(output, '\n')) {
@@ -163,7 +163,7 @@ double FinalLoss(const std::string& output) {
 
 void RunDigits(int ranks, const SuiteFlags& flags) {
   const Command digits = {Runfile(flags.digits), "--epochs", "5"};
-  // Without the GPU, alone.
+  // Without the GPU, on one rank.
   const double expected = FinalLoss(OutputOf(digits, {{"CUDA_VISIBLE_DEVICES", ""}}));
   const double loss = FinalLoss(OutputOf(
       Launch(ranks, digits + Command{"--backend", "nccl"}, flags), SharedGpuEnvironment()));

@@ -6,7 +6,7 @@
 
 namespace muster::gpu {
 
-// What the suite runs, and how much of it.
+// The programs that the suite runs, and how much of each check.
 struct SuiteFlags {
   std::string rank_program = "tests/gpu/rank";
   std::string scenarios = "tests/gpu/scenarios";
@@ -14,8 +14,8 @@ struct SuiteFlags {
   std::string allreduce = "examples/allreduce/allreduce";
   std::string muster = "client/cli/muster";
   std::string profiler_plugin = "client/nccl/profiler/libnccl-profiler-muster.so";
-  std::string sanitizer;  // empty: looked for in PATH and where the CUDA toolkit has it
-  // Small buffers and few rounds, and no judgement of times: to test the suite itself.
+  std::string sanitizer;  // empty: looked up in PATH and in the CUDA toolkit
+  // Uses small buffers and few rounds, and judges no times, to test the suite itself.
   bool small = false;
 };
 
@@ -27,10 +27,10 @@ struct Check {
   void (*run)(int ranks, const SuiteFlags& flags);  // fails by gtest's means
 };
 
-// Every check, in the order in which they run.
+// Returns every check, in the order in which they run.
 const std::vector<Check>& AllChecks();
 
-// "Values.2ranks": as listed, and as --gtest_filter takes it.
+// Returns "Values.2ranks", as --list prints it and --gtest_filter takes it.
 std::string NameOf(const Check& check, int ranks);
 
 }  // namespace muster::gpu

@@ -12,7 +12,7 @@
 
 namespace muster::gpu {
 
-// A C++ type, the DataType that says so, and its name.
+// A C++ type, with its DataType and its name.
 template <class T>
 struct TypeInfo;
 #define MUSTER_GPU_TYPE(type, data_type, text)                 \
@@ -35,8 +35,8 @@ MUSTER_GPU_TYPE(__nv_fp8_e4m3, kFloat8E4m3, "float8_e4m3");
 MUSTER_GPU_TYPE(__nv_fp8_e5m2, kFloat8E5m2, "float8_e5m2");
 #undef MUSTER_GPU_TYPE
 
-// Runs `enqueue(in, out, stream)` on `input` and an output of `out_count` elements, and returns
-// what that holds then.
+// Runs `enqueue(in, out, stream)` on `input` and an output of `out_count` elements, and returns the
+// output.
 template <class T, class F>
 absl::StatusOr<std::vector<T>> RunOnDevice(NcclCommunicator& comm, const std::vector<T>& input,
                                            size_t out_count, cudaStream_t stream, F&& enqueue) {
@@ -56,7 +56,7 @@ absl::Status ExpectEqual(const absl::StatusOr<std::vector<T>>& got, const std::v
   return absl::Status(got.status().code(), absl::StrCat(what, ": ", got.status().message()));
 }
 
-// An all-reduce of `count` floats, checked.
+// Checks an all-reduce of `count` floats.
 inline absl::Status CheckAllReduce(NcclCommunicator& comm, size_t count, cudaStream_t stream,
                                    const std::string& what) {
   const auto reduced = RunOnDevice<float>(

@@ -20,7 +20,7 @@ constexpr NamedOp kOps[] = {{ReduceOp::kSum, "sum"},
                             {ReduceOp::kMax, "max"},
                             {ReduceOp::kAverage, "average"}};
 
-// Every operation on one type and one count.
+// Checks every operation on one type and one count.
 template <class T>
 class TypedValues {
  public:
@@ -77,7 +77,7 @@ class TypedValues {
         Run(Inputs(count_, op.op), count_, [&](const T* in, T* out, cudaStream_t stream) {
           return comm_.Reduce(in, out, count_, kType, op.op, root_, stream);
         });
-    // Elsewhere than at the root the output stays as it was.
+    // On other ranks than the root, the output does not change.
     const std::vector<T> expected = comm_.rank() == root_
                                         ? ReducedOf<T>(comm_.size(), 0, count_, op.op)
                                         : std::vector<T>(count_);
@@ -113,7 +113,7 @@ class TypedValues {
     return ExpectEqual(got, expected, Name("all-gather"));
   }
 
-  // Around the ring, as one group.
+  // Sends around the ring, in one group.
   absl::Status CheckSendRecv() {
     if (comm_.size() == 1) return absl::OkStatus();
     const int next = (comm_.rank() + 1) % comm_.size();
@@ -147,7 +147,7 @@ absl::Status CheckTypes(NcclCommunicator& comm, cudaStream_t stream, size_t coun
   return status;
 }
 
-// Whether the loaded NCCL has 8-bit floats.
+// Returns whether the loaded NCCL has 8-bit floats.
 bool HasFloat8() {
   int version = 0;
   return ncclGetVersion(&version) == ncclSuccess && version >= 22400;
@@ -171,7 +171,7 @@ absl::Status CheckValues(Job& job, const RankFlags& flags) {
     RETURN_IF_ERROR(
         (CheckTypes<__nv_fp8_e4m3, __nv_fp8_e5m2>(**comm, stream->get(), count, &checked)));
   }
-  // One that NCCL cuts into pieces.
+  // A count that NCCL cuts into pieces.
   if (!flags.quick) {
     RETURN_IF_ERROR(CheckTypes<float>(**comm, stream->get(), flags.max_bytes / 32, &checked));
   }

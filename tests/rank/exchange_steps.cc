@@ -1,5 +1,5 @@
-// Exchanges between the ranks (muster/parallel_exchange.h). The first of an exchange's ranks is
-// always the last rank of the world.
+// Steps that exchange data between the ranks (muster/parallel_exchange.h). The last rank of the
+// world is always the first rank of an exchange.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 namespace muster::testing {
 namespace {
 
-// Last rank first.
+// Returns all ranks, beginning with the last one.
 std::vector<int> Reversed(const Job& job) {
   std::vector<int> ranks;
   for (int rank = job.world_size() - 1; rank >= 0; --rank) ranks.push_back(rank);
@@ -91,7 +91,7 @@ absl::Status TooLarge(Job& job) {
   return GetTensorsParallel(tensor, Reversed(job), job.world()).status();
 }
 
-// The folder is the argument.
+// Returns a step whose argument is the folder.
 Step Configs(bool malformed, bool dies_before) {
   return [=](Job& job, const std::string& folder) {
     return Configs(job, folder, malformed, dies_before);

@@ -1,19 +1,19 @@
-// Helpers that run a function on some of the ranks. The step is
+// Steps that call helpers, which run a function on some of the ranks. The step is
 //
 //   help=SCENARIO[,in-scope][,FAULT,RANK]
 //
-// SCENARIO is one of Scenarios() below: it calls one helper, as a program would, with a function
-// whose value names the rank that runs it. in-scope: the last rank alone calls it, inside a
-// PreventBlock scope, and the others do not. FAULT is what goes wrong on RANK:
+// SCENARIO is one of Scenarios() below. It calls one helper, as a program would, with a function
+// whose value names the rank that runs it. With in-scope, only the last rank calls the helper,
+// inside a PreventBlock scope. FAULT is a fault on RANK:
 //
-//   fails, throws    the function does
+//   fails, throws    the function fails, or throws
 //   hangs            the function never ends
 //   late             the function takes 11 seconds
-//   post-fails       the function that runs after it does
-//   reduce-fails     the function that reduces does
+//   post-fails       the function that runs after it fails
+//   reduce-fails     the function that reduces fails
 //
-// Prints "runs" where the function runs, "posts" where the one after it does, and what the helper
-// has returned: "got VALUE".
+// A rank prints "runs" when it runs the function, "posts" when it runs the function after it, and
+// the helper's result: "got VALUE".
 
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ struct Fault {
   int rank = -1;
 };
 
-// What the scenarios have to work with.
+// Functions and values for the scenarios.
 class Scene {
  public:
   Scene(Job& job, Fault fault) : job(job), fault_(std::move(fault)) {}
@@ -101,10 +101,10 @@ class Scene {
   Job& job;
   const std::function<Text()> work = [this] { return Work(); };
   const std::function<Text()> post = [this] { return Post(); };
-  // The same with values that cannot be copied, nor sent to other processes.
+  // Work() with values that can be neither copied nor sent to other processes.
   const std::function<MoveOnlyText()> move_only_work = [this] { return MoveOnly(Work()); };
   const std::function<MoveOnlyText()> move_only_post = [this] { return MoveOnly(Post()); };
-  // The same with numbers.
+  // Work() with numbers.
   const std::function<absl::StatusOr<int>()> count = [this]() -> absl::StatusOr<int> {
     const Text worked = Work();
     if (!worked.ok()) return worked.status();
@@ -129,7 +129,7 @@ class Scene {
   const Fault fault_;
 };
 
-// ---- What a helper has returned, as text ----
+// ---- Results of helpers as text ----
 
 std::string Say(const std::string& text) { return text; }
 std::string Say(int number) { return absl::StrCat(number); }
@@ -167,7 +167,7 @@ Text OnOneRank(Scene& scene, int rank, bool with_barrier) {
   return Tell(OneRankOnly(scene.job, scene.work, options));
 }
 
-// Scopes within scopes, and one that the block throws out of.
+// Nests scopes, and leaves one by an exception.
 Text NestedScopes(Scene& scene) {
   Job& job = scene.job;
   try {
@@ -182,7 +182,7 @@ Text NestedScopes(Scene& scene) {
   return Tell(Barrier(job, "after the scopes"));
 }
 
-// Created outside the scope; the sum is the caller's own number inside.
+// Creates the communicator outside the scope. Inside, the sum is the caller's own number.
 Text AllReduceInAScope(Scene& scene) {
   const auto communicator = Communicator::Create(scene.job);
   if (!communicator.ok()) return communicator.status();
@@ -272,7 +272,7 @@ const std::map<std::string, Scenario>& Scenarios() {
   return *kScenarios;
 }
 
-// The last rank calls what the others do not.
+// Calls the helper on the last rank only.
 Text OnLastInScope(Scene& scene, const Scenario& scenario) {
   if (scene.job.rank() != scene.Last()) return std::string("nothing");
   const PreventBlock alone(scene.job);

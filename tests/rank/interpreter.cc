@@ -29,7 +29,7 @@ namespace {
 constexpr int kError = 3;
 constexpr int kElements = 1 << 20;
 constexpr size_t kLargeBytes = 16 << 20;
-constexpr int kTold = 20;  // how often reduce-until says where it is
+constexpr int kTold = 20;  // how often reduce-until prints its count
 constexpr absl::Duration kLong = absl::Minutes(2);
 
 std::atomic<bool> told_to_stop{false};
@@ -50,7 +50,7 @@ class Rank {
  public:
   Rank(std::unique_ptr<Job> job, const Steps& more) : job_(std::move(job)), more_(more) {}
 
-  // Does the step if it is this rank's.
+  // Does the step if it is for this rank.
   absl::Status Do(absl::string_view step) {
     const std::vector<absl::string_view> parts = absl::StrSplit(step, absl::MaxSplits(':', 1));
     int rank = 0;
@@ -232,7 +232,7 @@ class Rank {
     return Await([this] { return job_->NewcomersWaiting() > 0; });
   }
 
-  // As the steps of a program take their time.
+  // Waits before each barrier, as a program computes between its steps.
   absl::Status Paced(const std::string& argument) {
     absl::Duration pace;
     RETURN_IF_ERROR(Expect(absl::ParseDuration(argument, &pace), "a duration"));

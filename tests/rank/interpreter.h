@@ -12,39 +12,41 @@
 
 namespace muster::testing {
 
-// What a step's name stands for; `argument` is what follows the "=" behind it.
+// A step. `argument` is the text behind the "=" after the step's name.
 using Step = std::function<absl::Status(Job& job, const std::string& argument)>;
 using Steps = std::map<std::string, Step>;
 
-// Joins, as the environment says, and does the steps in their order, those of `more` beside its
-// own, which are
+// Joins a job as the environment says, and does the steps in their order. Besides the steps in
+// `more`, there are
 //
 //   barrier broadcast gather allgather   one collective through the coordinator
-//   barrier=TIME                         one that is given up after that
-//   large                                an all-gather of 16 MiB from each
-//   connect                              makes the communicator that the next two use
+//   barrier=TIME                         a barrier with this time-out
+//   large                                an all-gather of 16 MiB from each rank
+//   connect                              creates the communicator that the next two use
 //   allreduce                            one all-reduce, of 4 MiB
-//   reduce-until=FILE                    all-reduces until rank 0 sees FILE, telling the count
-//   hold, complete, lease                takes the lease of some work; publishes it; both
-//   hold=node                            takes the node's lease of that name
-//   rejoin                               leads into the next epoch
-//   newcomers                            nothing until a process waits for a place
-//   place                                says where the rank is
-//   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM asks for one
-//   paced=TIME                           20 barriers, each after so long
-//   hoard, unhoard                       takes all file descriptors that are left; gives them back
-//   wait=FILE                            nothing until FILE is there
-//   loss                                 nothing until a member is lost
+//   reduce-until=FILE                    all-reduces until rank 0 sees FILE, and prints the count
+//   hold, complete, lease                acquires the lease of some work; publishes it; both
+//   hold=node                            acquires the node's lease of that name
+//   rejoin                               enters the next epoch
+//   newcomers                            waits until a process waits for a place
+//   place                                prints the place of the rank
+//   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM requests one
+//   paced=TIME                           20 barriers, with a pause of TIME before each
+//   hoard, unhoard                       takes all file descriptors that are left; returns them
+//   wait=FILE                            waits until FILE exists
+//   loss                                 waits until a member is lost
 //   leave
 //   stop                                 SIGSTOP
 //   exit=STATUS                          ends the process at once
-//   quiet                                from here on, only steps say something, and errors do
+//   quiet                                from here on, prints only what steps print, and errors
 //
-// "2:exit=3" is for rank 2 alone, "first:barrier" for those that are in the job's first epoch,
-// "try:barrier" prints an error and goes on; "note:barrier" too, but the process ends with status 3
-// when it has done all. Otherwise the first error is printed and ends the process with status 3 at
-// once. Values are checked: a wrong one is an error. Prints "rank 1 pid 4711 begins barrier", "rank
-// 1 ends barrier", and "rank 1 is done" at the end. Returns the process's exit status.
+// A prefix changes a step. "2:exit=3" is for rank 2 only. "first:barrier" is for members of the
+// job's first epoch. "try:barrier" prints an error and goes on. "note:barrier" does so too, but the
+// process then ends with status 3 after its last step. Any other error is printed, and ends the
+// process with status 3 at once.
+//
+// Steps check their values: a wrong value is an error. Prints "rank 1 pid 4711 begins barrier",
+// "rank 1 ends barrier", and "rank 1 is done" at the end. Returns the process's exit status.
 int RunRank(const std::vector<std::string>& steps, const Steps& more);
 
 // ---- For steps ----

@@ -1,4 +1,4 @@
-// Every primitive once, with its values.
+// Calls every primitive once, and checks its values.
 
 #include <string>
 #include <vector>

@@ -1,12 +1,12 @@
-// A rank of the tests: does the steps that its arguments name, in their order. They are those of
-// interpreter.h and steps.h, and
+// A rank of the tests. Does the steps in its arguments, in their order. The steps are those of
+// interpreter.h, those of steps.h, and
 //
-//   primitives                  every primitive once
-//   tensors, disagree           helpers on tensors: with their values; refused on all
-//   killed-in-all-reduce=R      a helper on tensors, in which rank R ends by SIGKILL
-//   killed-in-average=R         another
+//   primitives                  calls every primitive once
+//   tensors, disagree           calls helpers on tensors: with values; rejected on all ranks
+//   killed-in-all-reduce=R      calls a helper on tensors, in which rank R ends by SIGKILL
+//   killed-in-average=R         calls another one
 //
-// "identity HOW" instead joins a job in the ways of muster/current_job.h, and tells of it.
+// "identity HOW" instead joins a job in the ways of muster/current_job.h, and prints its identity.
 
 #include <iostream>
 #include <string>

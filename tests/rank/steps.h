@@ -9,23 +9,23 @@
 
 namespace muster::testing {
 
-// One call of every primitive, and of every group, lease and communicator's call.
+// Calls every primitive once, and every call of a group, a lease and a communicator.
 absl::Status EveryPrimitive(Job& job);
 
-// One call of each helper on tensors, with its values.
+// Calls each helper on tensors once, and checks the values.
 absl::Status ReduceAndGather(Job& job);
-// Calls that are refused on all ranks, since the last one passes something else.
+// Makes calls that are rejected on all ranks, since the last rank passes other arguments.
 absl::Status Disagree(Job& job);
-// A call in the middle of which the process that is rank `killed` ends itself by SIGKILL: as soon
-// as some of its tensor has changed.
+// Makes a call in which the process of rank `killed` kills itself (SIGKILL) as soon as part of its
+// tensor has changed.
 absl::Status AllReduceKilling(Job& job, int killed);
 absl::Status AverageKilling(Job& job, int killed);
 
-//   share=FOLDER               write, wait for all, read all
+//   share=FOLDER               write, wait for all ranks, read all
 //   share-late=FOLDER          the same, but rank 0 opens the workspace when the others have
-//   written read-of-the-killed=FOLDER  rank 0 writes one version after another until it is killed;
-//   the
-//                              others then read
+//                              written
+//   read-of-the-killed=FOLDER  rank 0 writes one version after another until it is killed;
+//                              then the others read
 Steps WorkspaceSteps();
 
 //   configs[=FOLDER]        every rank but those with rank % 4 == 2 offers a configuration
@@ -40,21 +40,22 @@ Steps ExchangeSteps();
 //   help=SCENARIO...: helper_steps.cc
 Steps HelperSteps();
 
-//   read=PATH             reads a named pipe into which nobody writes
-//   compute=FILE          computes until FILE is there
+//   read=PATH             reads a named pipe to which no process writes
+//   compute=FILE          computes until FILE exists
 //   dead-lock             two threads wait for each other's mutexes
 //   fill-output           writes to standard output without an end
-//   uninterruptible=PATH  sleeps in state D until somebody writes into a named pipe
+//   uninterruptible=PATH  sleeps in state D until a process writes into a named pipe
 //   pair-barrier          a barrier of the group of ranks 0 and 1
 Steps StuckSteps();
 
-// Tells who the process is before, in and after a job. `how` the job becomes the current one:
+// Prints what the process knows of itself before, in and after a job. `how` says how the job
+// becomes the current one:
 //
 //   initialize    Initialize(), from the environment
-//   options       Initialize() with options, and the environment unread
-//   sync          Sync(), of a job that was joined and is left by other means
-//   hint          no job; only what SetLocalRank() says
-//   hinted=N      Initialize(), from the environment and what SetLocalRank(N) says
+//   options       Initialize() with options; the environment is not read
+//   sync          Sync(), for a job that is joined and left by other means
+//   hint          no job, only SetLocalRank()
+//   hinted=N      Initialize(), from the environment and SetLocalRank(N)
 absl::Status TellIdentity(const std::string& how);
 
 }  // namespace muster::testing

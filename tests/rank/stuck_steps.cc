@@ -1,4 +1,4 @@
-// Ways in which a process makes no progress. Most never end: the test ends the process.
+// Steps in which a process makes no progress. Most never end: the test ends the process.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 namespace muster::testing {
 namespace {
 
-// A named pipe that has a writer, this process, and so no end.
+// Opens a named pipe. This process is a writer too, so the reader gets no end of file.
 int OpenPipe(const std::string& path) {
   mkfifo(path.c_str(), 0600);
   return open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -41,7 +41,7 @@ absl::Status Compute(const std::string& file) {
   return absl::OkStatus();
 }
 
-// Two threads, each of which has what the other one needs.
+// Makes two threads each wait for what the other one holds.
 absl::Status DeadLock() {
   std::mutex first;
   std::mutex second;
@@ -64,8 +64,8 @@ absl::Status FillOutput() {
   while (true) Print(line);
 }
 
-// A parent is in state D, out of the reach of signals, as long as the child of its vfork() has not
-// executed anything: all that the kernel has to offer where no disk can be made to hang.
+// A parent is in state D, out of reach of signals, until the child of its vfork() has executed a
+// program. No other way to state D needs no disk that hangs.
 absl::Status SleepUninterruptibly(const std::string& path) {
   const int fd = OpenPipe(path);
 #pragma GCC diagnostic push

@@ -1,4 +1,4 @@
-// Helpers on tensors (muster/tensor_collectives.h).
+// Steps that call helpers on tensors (muster/tensor_collectives.h).
 
 #include <signal.h>
 
@@ -22,9 +22,9 @@ using toolkits::AllGather;
 using toolkits::AllReduce;
 using toolkits::AverageAcrossProcesses;
 
-// So many that the others are still at it when the first ones have changed.
+// So many elements that other ranks are still busy when the first ones have changed.
 constexpr size_t kMany = size_t{1} << 24;
-// Of these, spread over all, one changes early.
+// The number of watched elements, spread over all. One of them changes early.
 constexpr size_t kSpots = 64;
 
 absl::Status Reductions(Job& job) {
@@ -48,7 +48,8 @@ absl::Status ExpectRefused(const absl::Status& status, const std::string& text) 
   return absl::DataLossError(absl::StrCat("not refused as it should be: ", status.ToString()));
 }
 
-// Runs `call` on `data`; on the rank that is to die, until some of it changes.
+// Runs `call` on `data`. The rank that must die watches its data, and kills itself once some of it
+// changes.
 absl::Status Killing(Job& job, int killed, std::vector<float>& data,
                      absl::FunctionRef<absl::Status()> call) {
   std::atomic<bool> ended{false};

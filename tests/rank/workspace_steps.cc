@@ -1,4 +1,4 @@
-// A workspace that the ranks share (muster/workspace.h), in the folder that is the argument.
+// Steps on a workspace that the ranks share (muster/workspace.h). The argument is the folder.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kElements = 3;
 
-// A configuration whose tensor repeats what its JSON says.
+// Writes a configuration whose tensor repeats what its JSON says.
 absl::Status Write(const Workspace& workspace, int value) {
   const std::vector<int32_t> data(kElements, value);
   return workspace.Write({absl::StrCat(value), {{"x", ViewOf(data)}}});
@@ -29,7 +29,7 @@ absl::StatusOr<std::string> ReadOne(const Workspace& workspace, int rank) {
   return absl::StrCat((*read)->json, ": ", absl::StrJoin(*data, ","));
 }
 
-// One more than there are: that one has never written.
+// Reads one rank more than there are, which has never written.
 absl::Status PrintAll(const Job& job, const std::string& folder) {
   const auto workspace = Workspace::OpenForReading(folder);
   if (!workspace.ok()) return workspace.status();

@@ -47,7 +47,7 @@ void Extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   X509_EXTENSION_free(extension);
 }
 
-// Good from an hour ago.
+// Returns a certificate that is valid from an hour ago.
 X509* NewCertificate(EVP_PKEY* key, const std::string& name, long seconds_left) {
   X509* const certificate = X509_new();
   X509_set_version(certificate, kVersion3);

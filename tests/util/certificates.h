@@ -6,10 +6,10 @@
 
 #include "absl/time/time.h"
 
-// Certificates for tests, made when they are needed.
+// Certificates for tests, made at run time.
 namespace muster::testing {
 
-// A certificate and its key as PEM.
+// A certificate and its key, as PEM.
 struct Certificate {
   std::string pem;
   std::string key;
@@ -22,8 +22,8 @@ class Authority {
 
   const std::string& pem() const { return certificate_.pem; }
 
-  // A certificate that is good from an hour ago until `left` from now, for both ends of TLS.
-  // `names`: "DNS:head,IP:127.0.0.1".
+  // Returns a certificate for both ends of TLS that is valid from an hour ago until `left` from
+  // now. `names` has the form "DNS:head,IP:127.0.0.1".
   Certificate Issue(const std::string& names = "DNS:localhost,IP:127.0.0.1",
                     absl::Duration left = absl::Hours(1)) const;
 
@@ -33,7 +33,7 @@ class Authority {
   Certificate certificate_;
 };
 
-// Replaces a file by another, so that whoever reads it sees either. `mode` as chmod(1).
+// Replaces a file atomically: readers see the old or the new content. `mode` as for chmod(1).
 void ReplaceFile(const std::string& path, const std::string& contents, int mode = 0600);
 
 }  // namespace muster::testing

@@ -62,8 +62,8 @@ void TestDaemon::StartAgain() {
   ReleasePort();
 }
 
-// A musterd can listen beside a socket that also has SO_REUSEADDR, and the kernel gives the port to
-// nobody who asks for any.
+// A bound socket with SO_REUSEADDR keeps the port. The kernel then gives the port to no process
+// that asks for any free one, but a musterd can still listen on it.
 void TestDaemon::ReservePort() {
   ReleasePort();
   reservation_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -73,7 +73,7 @@ void TestDaemon::ReservePort() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port_));
-  // Without it the port is as free as it was before.
+  // Ignores failures: without the reservation, the port is as free as it was before.
   static_cast<void>(bind(reservation_, reinterpret_cast<sockaddr*>(&address), sizeof(address)));
 }
 

@@ -10,29 +10,34 @@
 
 namespace muster::testing {
 
-// Waits until a musterd has written its --port-file. 0, and a test failure that shows its output,
-// if it ends instead.
+// Waits until a musterd has written its --port-file, and returns the port. If the process ends
+// instead, fails the test with its output, and returns 0.
 int AwaitPort(Process& musterd, const std::string& port_file);
 
-// A real musterd process that listens on a free port of 127.0.0.1. Killed when the object goes.
+// A real musterd process that listens on a free port of 127.0.0.1. The destructor kills it.
+//
+//   const auto daemon = TestDaemon::Start({"--member-grace=300ms"});
+//   ASSERT_NE(daemon, nullptr);
+//   options.coordinator = daemon->address();
 class TestDaemon {
  public:
-  // Listens at return. A test failure shows the daemon's output, and null is returned, if it ended
-  // instead. `flags` are those of musterd but for --listen and --port-file.
+  // Starts the daemon, and returns once it listens. If the process ends instead, fails the test
+  // with its output, and returns null. `flags` are musterd's, except for --listen and --port-file.
   static std::unique_ptr<TestDaemon> Start(const std::vector<std::string>& flags = {},
                                            const std::map<std::string, std::string>& env = {},
                                            const std::string& listen = "127.0.0.1:0");
   ~TestDaemon();
 
-  // For MUSTER_COORDINATOR: "127.0.0.1:41234".
+  // Returns "127.0.0.1:41234", for MUSTER_COORDINATOR.
   std::string address() const;
   int port() const { return port_; }
   const std::string& port_file() const { return port_file_; }
   Process& process() { return *process_; }
 
-  // kill -9. The port stays reserved for StartAgain(): other processes could be given it meanwhile.
+  // Kills the daemon (SIGKILL). Reserves the port for StartAgain(), so that no other process gets
+  // it meanwhile.
   void Kill();
-  // Starts it again after its end, with the same flags, at the same port. Listens at return.
+  // Starts the daemon again with the same flags at the same port. Returns once it listens.
   void StartAgain();
 
  private:
@@ -49,7 +54,7 @@ class TestDaemon {
   int reservation_ = -1;  // a socket that is bound to the port and does not listen
 };
 
-// Path of the musterd binary.
+// Returns the path of the musterd binary.
 std::string MusterdPath();
 
 }  // namespace muster::testing

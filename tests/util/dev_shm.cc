@@ -16,14 +16,15 @@ namespace {
 
 constexpr absl::string_view kDevShm = "/dev/shm";
 
-// Never destroyed: other threads, and destructors, open files to the end.
+// Never destroyed, since other threads and destructors open files until the end of the process.
 std::string& Shown() {
   static auto* const folder = new std::string(kDevShm);
   return *folder;
 }
 bool is_full = false;
 
-// The folder itself and what is in it; not what is deeper, where the folder that is shown may be.
+// Maps /dev/shm and the files directly in it. Paths further down stay, since the shown folder may
+// itself be in /dev/shm.
 std::string WhereItIs(const char* path) {
   absl::string_view name(path);
   const bool in_it = absl::ConsumePrefix(&name, kDevShm) && (name.empty() || name.rfind('/') == 0);
@@ -39,7 +40,7 @@ int Open(int folder, const char* path, int flags, va_list more) {
 
 }  // namespace
 
-// The names of libc's functions, past its headers, which may define these themselves.
+// Defines libc's functions by their symbols, since libc's headers may define the names themselves.
 extern "C" {
 
 int OpenShown(const char* path, int flags, ...) __asm__("open");
@@ -51,7 +52,7 @@ int OpenShown(const char* path, int flags, ...) {
   return file;
 }
 
-// Folders are listed by this one.
+// Listing a folder opens it by this function.
 int OpenShownAt(int folder, const char* path, int flags, ...) __asm__("openat");
 int OpenShownAt(int folder, const char* path, int flags, ...) {
   va_list more;

@@ -3,16 +3,16 @@
 
 #include <string>
 
-// What a process of a test sees as /dev/shm. Needs no right to mount anything, unlike namespaces: a
-// test's program that has this library has its own open() and the like, which stand before libc's.
-// Only opening, listing, naming and removing files goes there.
+// Changes what a test's process sees as /dev/shm. Unlike namespaces, this needs no right to mount.
+// The library defines open() and similar functions, which come before libc's. Only opening,
+// listing, naming and removing files are redirected.
 namespace muster::testing {
 
-// From now on, this process and those that it forks see this folder as /dev/shm. Before any thread
-// is started.
+// Shows this folder as /dev/shm to this process and its later forks. Must be called before any
+// thread is started.
 void ShowAsDevShm(std::string folder);
 
-// From now on, there is no memory for any file.
+// Makes every later allocation of memory for a file fail, as in a full /dev/shm.
 void FillDevShm();
 
 }  // namespace muster::testing

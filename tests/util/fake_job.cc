@@ -51,7 +51,7 @@ struct FakeJob::State {
   std::map<std::string, GroupRounds> groups ABSL_GUARDED_BY(mutex);
   absl::Status failure ABSL_GUARDED_BY(mutex);
   int completed ABSL_GUARDED_BY(mutex) = 0;
-  absl::Mutex callbacks_mutex;  // held while they run
+  absl::Mutex callbacks_mutex;  // held while callbacks run
   int next_callback ABSL_GUARDED_BY(callbacks_mutex) = 0;
   std::map<int, Callback> callbacks ABSL_GUARDED_BY(callbacks_mutex);
 };
@@ -119,7 +119,7 @@ class FakeJob::ControlPlane final : public StubControlPlane {
       return rounds.completed > round || !state_->failure.ok() ||
              (options.cancellation != nullptr && options.cancellation->cancelled());
     };
-    // A cancellation does not wake this wait; looking now and then is good enough for a fake.
+    // A cancellation does not wake this wait. Polling is good enough for a fake.
     while (!over() && absl::Now() < deadline) {
       state_->mutex.AwaitWithTimeout(absl::Condition(&over), absl::Milliseconds(5));
     }

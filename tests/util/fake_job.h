@@ -14,43 +14,46 @@ namespace muster::testing {
 
 struct FakeJobOptions {
   int size = 1;
-  // What Group::local_address() says.
+  // The result of Group::local_address().
   std::string local_address = "127.0.0.1";
   absl::Duration timeout = absl::Seconds(60);
-  // All ranks are on one node and have the pid 1, as in containers.
+  // Puts all ranks on one node, and gives all of them pid 1, as in containers.
   bool one_pid = false;
-  // Rank r is on "node-N", N being nodes[r]; empty: each is on one of its own, "node-r".
+  // The node of rank r is "node-N", where N is nodes[r]. If empty, it is "node-r".
   std::vector<int> nodes = {};
 };
 
-// A job whose ranks are threads of this process and whose coordinator is memory they share. Rank r
-// has the pid 1000 + r. Of the collectives it has AllGather.
+// A job whose ranks are threads of this process. Shared memory stands in for the coordinator. Rank
+// r has pid 1000 + r. AllGather is its only collective.
+//
+//   FakeJob job(3);
+//   job.Run([](int rank, const Group& world) { ... });
 class FakeJob {
  public:
   explicit FakeJob(const FakeJobOptions& options);
   explicit FakeJob(int size);
-  // As many ranks as there are `nodes`, each on one of them.
+  // Returns options for one rank on each of `nodes`.
   static FakeJobOptions OnNodes(std::vector<int> nodes);
   ~FakeJob();
 
   int size() const;
 
-  // All ranks, as `rank` sees them.
+  // Returns the group of all ranks, as `rank` sees it.
   Group world(int rank);
-  // Some of them, as `rank`, one of them, does.
+  // Returns a group of some ranks, as `rank` sees it, which must be one of them.
   Group group(int rank, const std::string& name, const std::vector<int>& ranks);
 
-  // Calls `body` for each rank, on a thread of its own, and waits for all.
+  // Calls `body` for each rank on its own thread, and waits for all of them.
   void Run(const std::function<void(int rank, const Group& world)>& body);
   void RunRanks(const std::vector<int>& ranks,
                 const std::function<void(int rank, const Group& world)>& body);
 
-  // The coordinator finds out that `rank` is lost, and tells every rank.
+  // Makes the coordinator notice that `rank` is lost, and tell every rank.
   void Lose(int rank);
-  // What it tells them.
+  // Returns the error that the ranks get for the loss.
   static absl::Status LossOf(int rank);
 
-  // Number of AllGathers that have completed.
+  // Returns the number of AllGathers that have completed.
   int completed_collectives() const;
 
  private:

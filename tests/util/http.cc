@@ -36,7 +36,7 @@ HttpConnection::~HttpConnection() {
 void HttpConnection::Send(const std::string& bytes) const {
   for (size_t sent = 0; sent < bytes.size();) {
     const ssize_t size = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (size <= 0) return;  // the other side has closed: what it has said tells why
+    if (size <= 0) return;  // the other side has closed; its answer says why
     sent += static_cast<size_t>(size);
   }
 }

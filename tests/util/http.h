@@ -6,7 +6,7 @@
 
 namespace muster::testing {
 
-// A TCP connection to a port of this machine; a test failure where there is none.
+// A TCP connection to a port of this machine. The constructor fails the test if it cannot connect.
 class HttpConnection {
  public:
   explicit HttpConnection(int port, const std::string& host = "127.0.0.1");
@@ -15,9 +15,9 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   void Send(const std::string& bytes) const;
-  // Everything until the other side closes.
+  // Returns all bytes until the other side closes.
   std::string Receive() const;
-  // Takes at most so many bytes of what has come, and waits for none.
+  // Drops at most `bytes` received bytes, and does not block.
   void ReceiveSome(size_t bytes) const;
 
  private:
@@ -25,17 +25,17 @@ class HttpConnection {
 };
 
 struct HttpAnswer {
-  int status = 0;                              // 0: nothing came
+  int status = 0;                              // 0: no answer came
   std::map<std::string, std::string> headers;  // by names in lower case
   std::string body;
 };
 
 HttpAnswer ParseHttpAnswer(const std::string& bytes);
 
-// Sends these bytes, and reads until the other side closes.
+// Sends the request, reads until the other side closes, and returns the answer.
 HttpAnswer Exchange(int port, const std::string& request);
 
-// A GET to localhost.
+// Sends a GET to localhost.
 HttpAnswer Get(int port, const std::string& path);
 
 }  // namespace muster::testing

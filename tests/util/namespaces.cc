@@ -16,7 +16,7 @@ bool Write(const char* file, const std::string& text) {
   return (std::ofstream(file) << text << std::flush).good();
 }
 
-// Without a group there no file can be made in a tmpfs of its own.
+// Enters a user namespace, too. It needs a group, or no file could be created in its tmpfs.
 bool EnterBesideUserNamespace(int kinds) {
   const std::string user = absl::StrCat("0 ", geteuid(), " 1");
   const std::string group = absl::StrCat("0 ", getegid(), " 1");

@@ -5,9 +5,9 @@
 
 namespace muster::testing {
 
-// Moves this process into namespaces of its own: CLONE_NEWNET, CLONE_NEWNS. Where only a user
-// namespace gives the right to that, into one in which we are root. Before any thread is started.
-// Empty, or why this machine does not allow it.
+// Moves this process into its own namespaces (CLONE_NEWNET, CLONE_NEWNS). If the process lacks the
+// right, enters a user namespace with them, in which it is root. Must be called before any thread
+// is started. Returns "", or why this machine does not allow it.
 std::string EnterNamespaces(int kinds);
 
 }  // namespace muster::testing

@@ -13,8 +13,8 @@
 
 namespace muster::testing {
 
-// A job of two processes of one node at the ends of a socket. What AwaitFailure() says is set by
-// the test.
+// A job of two processes on one node, which talk over a socket. The test sets the result of
+// AwaitFailure().
 class PairControlPlane final : public StubControlPlane {
  public:
   PairControlPlane(int rank, int socket)

@@ -19,7 +19,8 @@ extern char** environ;
 namespace muster::testing {
 namespace {
 
-// Variables of a surrounding job would leak into the one under test.
+// Returns whether a launcher sets this variable. Variables of a surrounding job must not leak into
+// the job under test.
 bool BelongsToAJob(const std::string& variable) {
   static const char* const kNames[] = {"MUSTER_",
                                        "RANK=",
@@ -84,7 +85,7 @@ std::unique_ptr<Process> Process::Start(const std::vector<std::string>& argv,
     _exit(127);
   }
   close(file);
-  setpgid(pid, pid);  // whichever of the two comes first
+  setpgid(pid, pid);  // in both processes, since either may come first
   return std::unique_ptr<Process>(new Process(pid, argv[0], output));
 }
 
@@ -151,7 +152,7 @@ std::string MakeTempDir() {
 }
 
 std::string ReadFile(const std::string& path) {
-  // By operator<<, which does not throw where /proc fails in the middle of a process's end.
+  // Copies by operator<<, which does not throw if /proc fails because the process ends.
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();

@@ -22,27 +22,29 @@ struct Exit {
 };
 std::ostream& operator<<(std::ostream& out, const Exit& exit);
 
-// A real child process whose standard output and error go to one file. Killed, with the process
-// group it leads, when the object goes.
+// A real child process, whose standard output and error go to one file. The destructor kills its
+// process group.
 class Process {
  public:
-  // `env` is added to this process's environment, less the variables of every launcher.
+  // Starts a process. Its environment is this process's, without the variables of any launcher, and
+  // with `env`.
   static std::unique_ptr<Process> Start(const std::vector<std::string>& argv,
                                         const std::map<std::string, std::string>& env = {});
   ~Process();
 
   pid_t pid() const { return pid_; }
   void Signal(int signal) const;
-  // Sends SIGSTOP and waits until every thread of the process has stopped, or the process has
+  // Sends SIGSTOP, and blocks until every thread of the process has stopped or the process has
   // ended.
   void Stop() const;
-  // Waits for its end; a test failure names the process and shows its output when it takes longer.
+  // Waits for the end of the process. At the time-out, fails the test with the process's command
+  // and output.
   Exit Wait(absl::Duration timeout = absl::Seconds(60));
   bool Running();
-  // All it has written so far.
+  // Returns all output so far.
   std::string Output() const;
-  // Waits until the output contains `text`; false (and a test failure) at the time-out or the
-  // process's end.
+  // Blocks until the output contains `text`. If the time is over or the process ends first, fails
+  // the test and returns false.
   bool WaitForOutput(const std::string& text, absl::Duration timeout = absl::Seconds(60));
 
  private:
@@ -56,13 +58,13 @@ class Process {
   Exit exit_;
 };
 
-// A file that the test's BUILD rule names in `data`, by its path from the workspace's root.
+// Returns the path of a file in the test's `data`, given its path in the workspace.
 std::string Runfile(const std::string& path);
 
-// A fresh directory that goes with the test.
+// Returns a new directory, which is removed with the test.
 std::string MakeTempDir();
 
-// What the file holds; empty if it cannot be read.
+// Returns the file's content, or "" if it cannot be read.
 std::string ReadFile(const std::string& path);
 
 }  // namespace muster::testing

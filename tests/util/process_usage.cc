@@ -31,8 +31,8 @@ Memory MemoryOf(pid_t pid) {
 
 void ResetPeak(pid_t pid) { std::ofstream(ProcFile(pid, "clear_refs")) << "5"; }
 
-// proc(5): after the name, which may hold anything but a closing parenthesis, user and system time
-// are the 12th and 13th field.
+// See proc(5). The name may contain any character but a closing parenthesis. After it, user and
+// system time are the 12th and 13th field.
 ProcessorTime ProcessorTimeOf(pid_t pid) {
   std::ostringstream text;
   text << std::ifstream(ProcFile(pid, "stat")).rdbuf();

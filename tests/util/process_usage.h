@@ -9,7 +9,7 @@
 
 namespace muster::testing {
 
-// Memory of a living process, in bytes.
+// The memory of a living process, in bytes.
 struct Memory {
   int64_t resident = 0;
   int64_t peak = 0;  // the most that was ever resident, or since ResetPeak
@@ -17,7 +17,7 @@ struct Memory {
 Memory MemoryOf(pid_t pid);
 void ResetPeak(pid_t pid);
 
-// Processor time of a living process.
+// The processor time of a living process.
 struct ProcessorTime {
   absl::Duration user;
   absl::Duration system;

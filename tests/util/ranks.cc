@@ -43,7 +43,7 @@ std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flag
 
 std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
                                   const Words& flags) {
-  // Ranks end by themselves, however slow the machine is.
+  // The wait is long, so that ranks end on their own on a slow machine too.
   Words all = {"--coordinator", daemon.address(), "--failure-wait=1m"};
   Append(flags, &all);
   return Launch(ranks, steps, all);
@@ -100,7 +100,7 @@ bool AwaitCount(Process& process, const std::string& what, int count) {
 }
 
 std::string SentenceAbout(int rank, const std::string& text) {
-  // A node that was given no id is named by its host. Launchers begin with the process.
+  // If a node has no id, the host names it. In a launcher's words, the process comes first.
   const size_t at = std::min(text.find(absl::StrCat("rank ", rank, " (node '")),
                              text.find(absl::StrCat("rank ", rank, " (host ")));
   if (at == std::string::npos) return "";

@@ -12,40 +12,42 @@
 #include "tests/util/process.h"
 #include "tests/util/status_reader.h"
 
-// Real processes that are the ranks of a job, with and without a launcher.
+// Real processes as the ranks of a job, with and without a launcher. Ranks run the program
+// tests/rank, whose arguments are steps.
 namespace muster::testing {
 
-// What a rank (tests/rank) ends with after an error, and after all its steps.
+// How a rank (tests/rank) ends after an error, and after all its steps.
 constexpr Exit kRankError = {false, 3};
 constexpr Exit kSuccess = {false, 0};
 
 using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
-// The program that does `steps`: tests/rank/interpreter.h.
+// Returns the command of a rank that does `steps` (tests/rank/interpreter.h).
 Words RankCommand(const Words& steps);
 
-// "muster run flags... -- program...", which finds the real musterd beside itself.
+// Returns "muster run flags... -- program...". It finds the real musterd beside itself.
 Words LaunchCommand(const Words& flags, const Words& program);
 
-// `muster run` of `ranks` processes that do `steps`. `flags` say which coordinator; one of its own
-// is the real musterd.
+// Starts `muster run` of `ranks` processes that do `steps`. `flags` may name a coordinator. Without
+// one, the launcher starts the real musterd.
 std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flags = {},
                                 const Variables& env = {});
-// The same, for a daemon that runs.
+// Starts `muster run` with a daemon that already runs.
 std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
                                   const Words& flags = {});
 
-// One process of a job, without a launcher. `rank`: what it asks for; below 0: nothing.
+// Starts one process of a job without a launcher. It asks for `rank`, or for any rank if that is
+// negative.
 std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Words& steps,
                                    Variables env = {});
 std::vector<std::unique_ptr<Process>> StartRanks(const std::string& coordinator, int ranks,
                                                  const Words& steps, const Variables& env = {});
 
-// Expects every one of the processes to end like that.
+// Expects that every one of the processes ends like this.
 void ExpectEnds(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit);
 
-// A file that makes ranks go on: the step "wait=PATH".
+// A file on which ranks wait: the step "wait=PATH".
 class Gate {
  public:
   Gate();
@@ -60,29 +62,30 @@ class Gate {
 // Waits until these ranks of a launcher have begun a step.
 bool AwaitBegin(Process& launcher, const std::vector<int>& ranks, const std::string& step);
 
-// The pid of a rank that has begun a step, from what it has printed.
+// Returns the pid of a rank that has begun a step, from the launcher's output.
 pid_t PidOf(int rank, const Process& launcher);
 
-// How often `what` is in `text`.
+// Returns how often `what` occurs in `text`.
 int CountOf(const std::string& text, const std::string& what);
 
-// Waits until a process has printed `what` so often; false if it never does.
+// Waits until a process has printed `what` `count` times. Returns false if it ends before, or after
+// a time-out.
 bool AwaitCount(Process& process, const std::string& what, int count);
 
-// The sentence that begins with "rank R (node '" or "rank R (host " in `text`, to the end of its
-// line.
+// Returns the part of `text` from "rank R (node '" or "rank R (host " to the end of the line, or
+// "".
 std::string SentenceAbout(int rank, const std::string& text);
 
-// What `muster status` prints.
+// Returns the output of `muster status`.
 std::string MusterStatus(const TestDaemon& daemon);
 
-// The processes of one job, each with its own output, and a daemon of their own, without a
-// launcher: for tests that look at each of them. Rank r is on the node "node-(r / per_node)". A
-// process that ends without leaving is lost 300 ms later, unless the daemon is told otherwise.
+// The processes of one job, with their own daemon and without a launcher. Each has its own output,
+// so a test can look at each of them. Rank r is on node "node-(r / per_node)". A process that ends
+// without leaving is lost 300 ms later, unless `daemon_flags` say otherwise.
 class Ranks {
  public:
-  // They run `command`. `env` is added to what each of them finds in its environment, and that of
-  // `env_by_rank` to what one of them does. `daemon_flags` are musterd's, beside the world size.
+  // Starts the ranks, which run `command`. `env` is added to the environment of all of them, and
+  // `env_by_rank` to that of single ranks. `daemon_flags` are musterd's, beside the world size.
   Ranks(int size, int per_node, const Words& command, const Variables& env = {},
         const std::map<int, Variables>& env_by_rank = {},
         const Words& daemon_flags = {"--member-grace=300ms"});
@@ -91,7 +94,7 @@ class Ranks {
   TestDaemon& daemon() const { return *daemon_; }
   Process& operator[](int rank) const { return *processes_[rank]; }
 
-  // How they have ended, and what they have written until then. Wait for that.
+  // These wait for the end of the processes, and return how they ended, and their output.
   Exit exit(int rank) const { return processes_[rank]->Wait(); }
   std::vector<Exit> exits() const;
   std::string output(int rank) const;

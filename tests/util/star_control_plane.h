@@ -40,8 +40,8 @@ class Star {
   std::vector<int> hub_, tips_;  // by rank; none for rank 0
 };
 
-// A job of processes, of which rank r is on "node-N", N being nodes[r], and has the pid 1000 + r.
-// It has AllGather, and knows of no loss.
+// A job of processes. Rank r is on "node-N", where N is nodes[r], and has pid 1000 + r. AllGather
+// is its only collective, and it knows of no loss.
 class StarControlPlane final : public StubControlPlane {
  public:
   StarControlPlane(const std::vector<int>& nodes, int rank, const Star* star)

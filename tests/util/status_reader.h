@@ -9,21 +9,21 @@
 
 namespace muster::testing {
 
-// Asks a daemon for its job's status, as `muster status` does.
+// A client that asks a daemon for its job's status, as `muster status` does.
 class StatusReader {
  public:
   explicit StatusReader(const std::string& coordinator);
   ~StatusReader();
 
-  // Waits for a daemon that does not answer yet; a test failure, and an empty answer, if it never
-  // does.
+  // Returns the status, and waits for a daemon that does not answer yet. If it never answers, fails
+  // the test and returns an empty answer.
   v1::GetStatusResponse Get();
 
-  // Asks until `condition` holds. False, and a test failure that shows the last answer, if it never
-  // does.
+  // Asks until `condition` holds. If it never does, fails the test with the last answer, and
+  // returns false.
   bool WaitFor(const std::function<bool(const v1::GetStatusResponse&)>& condition);
 
-  // Asks until so many members wait in a call that has `operation` in its words: "Barrier",
+  // Asks until `members` members wait in calls whose description contains `operation`: "Barrier",
   // "Leave".
   bool WaitForParked(int members, const std::string& operation = "");
   bool WaitForState(v1::JobState state);

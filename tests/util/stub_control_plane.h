@@ -11,7 +11,8 @@
 
 namespace muster::testing {
 
-// The members of a healthy job and nothing else: a fake overrides what it has.
+// A control plane that only knows the members of a healthy job. A fake overrides what else it
+// needs.
 class StubControlPlane : public internal::ControlPlane {
  public:
   StubControlPlane(std::string job_id, std::vector<Member> members, int rank)

@@ -19,7 +19,7 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// Moves what `from` has to `to`; false at its end.
+// Moves the available bytes of `from` to `to`. Returns false at the end of `from`.
 bool Forward(int from, int to) {
   char buffer[64 << 10];
   const ssize_t got = read(from, buffer, sizeof(buffer));

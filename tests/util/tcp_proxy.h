@@ -11,7 +11,7 @@
 
 namespace muster::testing {
 
-// A port of 127.0.0.1 whose connections lead to another one, until they are cut.
+// A port of 127.0.0.1 whose connections are forwarded to another port until they are cut.
 class TcpProxy {
  public:
   explicit TcpProxy(int target_port);
@@ -19,17 +19,17 @@ class TcpProxy {
 
   std::string address() const;
 
-  // Breaks every connection, as a network would.
+  // Breaks every connection, as a network failure would.
   void Cut();
-  // Refused: new connections are broken at once, until allowed again.
+  // Breaks new connections at once while `refuse` is true.
   void Refuse(bool refuse);
-  // Holds back for so long what new connections send first.
+  // Holds back the first bytes of new connections for `delay`.
   void Delay(std::chrono::milliseconds delay);
-  // Where new connections lead from now on.
+  // Forwards new connections to another port.
   void Redirect(int target_port);
-  // Waits until this many connections in all have been made.
+  // Waits until `count` connections have been made in all.
   void WaitForConnections(int count);
-  // Waits until so many more connections have been refused.
+  // Waits until `count` more connections have been refused.
   void WaitForRefusals(int count);
 
  private:

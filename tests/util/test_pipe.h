@@ -5,24 +5,25 @@
 
 namespace muster::testing {
 
-// A named pipe that nobody reads but by this object.
+// A named pipe that only this object reads.
 class TestPipe {
  public:
   TestPipe();
   ~TestPipe();
 
-  // For those who write to it.
+  // Returns the path, for writers.
   const std::string& path() const { return path_; }
-  // For threads of this process that do; a write to it blocks. The caller closes it.
+  // Returns a descriptor for writers in this process. A write to it blocks while the pipe is full.
+  // The caller closes it.
   int OpenToWrite() const;
 
-  // Takes all room, so that the next to write to it must wait.
+  // Fills the pipe, so that the next write blocks.
   void Fill() const;
-  // Reads until `text` has come; false, and a test failure, if it never does.
+  // Reads until `text` has come. If it never comes, fails the test and returns false.
   bool ReadUntil(const std::string& text);
-  // All that has been read.
+  // Returns all that has been read.
   const std::string& read() const { return read_; }
-  // From now on nobody can read it.
+  // Closes the reading end, so that writers get EPIPE.
   void Close();
 
  private:

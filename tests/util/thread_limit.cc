@@ -17,7 +17,7 @@ std::atomic<bool> refused{false};
 
 using Start = void* (*)(void*);
 
-// Every std::thread begins in the C++ library.
+// Returns whether a std::thread begins with `start`. Every std::thread begins in the C++ library.
 bool IsOfCxx(Start start) {
   Dl_info info = {};
   return dladdr(reinterpret_cast<void*>(start), &info) != 0 &&
@@ -46,7 +46,7 @@ bool ThreadLimit::reached() const { return refused; }
 
 }  // namespace muster::testing
 
-// Comes before the C library's function, for the libraries too: they find what the program exports.
+// Comes before the C library's function, for libraries too, since the program exports it.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               muster::testing::Start start, void* argument) {
   static const auto create =

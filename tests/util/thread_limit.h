@@ -3,12 +3,12 @@
 
 namespace muster::testing {
 
-// Lets this process start so many more threads as std::thread. For each further one
+// Limits how many more std::threads this process can start. For each further thread,
 // pthread_create() fails with EAGAIN, as at a container's pids limit. The kernel's limit of a
-// user's threads would not do: it does not bind root. gRPC's threads are no std::thread and are not
-// limited: gRPC goes on without them, but starts and ends them whenever it likes.
+// user's threads would not do, since it does not bind root. gRPC's threads are not std::threads and
+// are not limited: gRPC works without them, but starts and ends them at any time.
 //
-// There is at most one such object at a time. The test starts its own threads before.
+// At most one such object exists at a time. The test starts its own threads before it.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int more);
@@ -16,10 +16,10 @@ class ThreadLimit {
   ThreadLimit(const ThreadLimit&) = delete;
   ThreadLimit& operator=(const ThreadLimit&) = delete;
 
-  // Ends the limit before the object goes.
+  // Ends the limit early.
   void Lift();
 
-  // Whether a thread has been refused.
+  // Returns whether a thread has been refused.
   bool reached() const;
 };
 

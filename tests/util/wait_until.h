@@ -7,8 +7,8 @@
 
 namespace muster::testing {
 
-// Waits until `condition` holds, for what tells nobody when it changes: looks every few
-// milliseconds. Returns whether it held in time.
+// Polls `condition` every few milliseconds until it holds or the time is over. Returns whether it
+// held in time. For state that sends no notification when it changes.
 inline bool WaitUntil(absl::FunctionRef<bool()> condition,
                       absl::Duration timeout = absl::Minutes(1)) {
   const absl::Time deadline = absl::Now() + timeout;

@@ -14,7 +14,7 @@ std::atomic<time_t> ahead{0};
 
 }  // namespace
 
-// Stands before libc's, for everything in this process.
+// Comes before libc's function, for all code in this process.
 extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
   const int result = static_cast<int>(syscall(SYS_clock_gettime, clock, now));
   if (result == 0 && clock == CLOCK_REALTIME) {

@@ -3,8 +3,8 @@
 
 namespace muster::testing {
 
-// While it lives, the wall clock of this process has been set forward by an hour whenever it is
-// read. Nothing that must work then may take a time-out from it.
+// While it lives, each read of this process's wall clock is an hour later than the one before. Code
+// under test must not take time-outs from that clock.
 class JumpingWallClock {
  public:
   JumpingWallClock();
