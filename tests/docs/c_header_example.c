@@ -1,4 +1,4 @@
-/* The example at the head of muster/c.h: see header_examples.cc. */
+/* The example at the head of muster/c.h. See header_examples.cc. */
 
 #include <stdio.h>
 

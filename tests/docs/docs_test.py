@@ -13,7 +13,7 @@ MUTATION_LINK = re.compile(r"\[`([A-Z_]+)`\]\(\.\./tests/model/(\w+)\.pml\)")
 RULE = re.compile(r"^\| \*\*([A-Z]\d+)\*\* \|")
 RULES = ("docs/rules.md", "docs/node-fan-in.md")
 
-# What an RPC need not be in, and why.
+# Files in which an RPC need not appear, and why.
 EXCEPTIONS = {
     ("Broadcast", "tests/server/service/stranger_test.cc"): "to the daemon it is a Barrier with a payload",
     ("AbandonLease", "tests/simulation"): "the member sends it by itself, for ReleaseLease",

@@ -1,5 +1,5 @@
-// The loop of docs/recover.md in a program. "elastic_loop die": rank 1 kills itself at step 3, the
-// first time.
+// A program with the loop of docs/recover.md. With the argument "die", rank 1 kills itself at step
+// 3 of its first run.
 
 #include <signal.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 constexpr int kSteps = 5;
 bool dies = false;
 
-// Goes on after the step `done`.
+// Trains from step `first` on. `*done` counts the completed steps.
 absl::Status Train(muster::Job& job, int first, int* done) {
   for (int step = first; step < kSteps; ++step) {
     if (dies && job.rank() == 1 && step == 3) kill(getpid(), SIGKILL);

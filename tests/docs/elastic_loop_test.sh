@@ -1,5 +1,6 @@
 #!/bin/bash
-# The elastic loop of docs/recover.md does what the page says: a killed rank is started again, and the job goes on.
+# Tests that the elastic loop of docs/recover.md does what the page says: a killed rank is
+# restarted, and the job goes on.
 set -euo pipefail
 
 fail() {

@@ -1,5 +1,5 @@
-// The examples at the heads of the public headers, which docs_test.py compares with them line by
-// line. They are compiled, and not run.
+// The examples at the heads of the public headers. docs_test.py compares them line by line. They
+// are compiled, but not run.
 
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-// The example at the head of muster/nccl.h: see header_examples.cc.
+// The example at the head of muster/nccl.h. See header_examples.cc.
 
 #include "muster/nccl.h"
 

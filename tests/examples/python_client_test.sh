@@ -1,5 +1,5 @@
 #!/bin/bash
-# Two Python clients in one job of a real musterd.
+# Runs two Python clients in one job of a real musterd.
 set -euo pipefail
 
 musterd=$1

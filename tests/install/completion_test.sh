@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every flag of every help text is completed, in bash and in zsh.
+# Tests that bash and zsh complete every flag of every help text.
 set -euo pipefail
 
 fail() {
@@ -9,7 +9,7 @@ fail() {
 
 flags_of() { "$@" --help | grep -oE '^ +(-h, ?)?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort -u; }
 
-# complete WORD...: what bash offers in the place of the last word, one a line.
+# complete WORD...: prints what bash offers for the last word, one a line.
 complete_words() {
   COMP_WORDS=("$@")
   COMP_CWORD=$(($# - 1))
@@ -29,7 +29,7 @@ expect_flags() {
   [[ -z $missing ]] || fail "zsh does not complete these of $2 ${3:-}: $(xargs <<< "$missing")"
 }
 
-complete() { :; }   # what the scripts call in an interactive shell
+complete() { :; }   # the scripts call it in an interactive shell
 client/cli/muster completion bash > "$TEST_TMPDIR/muster"
 client/cli/muster completion zsh > "$TEST_TMPDIR/_muster"
 server/musterd --completion bash > "$TEST_TMPDIR/musterd"
@@ -49,7 +49,7 @@ commands=$(complete_words muster "" | grep -v ^-)
 touch "$TEST_TMPDIR/file"
 [[ $(complete_words muster run --token-file "$TEST_TMPDIR/fi") == "$TEST_TMPDIR/file" ]] || fail "files are not completed"
 
-# expect_words WORDS MUSTER...: these are offered, in any order.
+# expect_words WORDS MUSTER...: expects that these words are offered, in any order.
 expect_words() {
   local offered
   offered=$(complete_words "${@:2}" | LC_ALL=C sort | xargs)

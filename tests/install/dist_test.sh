@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/dist: what is in the tarball, that programs are built against it wherever it lies, and what it refuses to pack.
-# The programs and the library are small ones that stand in for Muster's.
+# Tests tools/dist: what is in the tarball, that programs can be built against it wherever it is
+# unpacked, and what it refuses to pack. Small programs and a small library stand in for Muster's.
 set -euo pipefail
 
 root=$(realpath "$TEST_TMPDIR")
@@ -12,13 +12,13 @@ built=$root/built
 export PKG_CONFIG_PATH='' HOME=$root
 unset LD_LIBRARY_PATH CPATH SOURCE_DATE_EPOCH
 
-# compile PLACE OPTION...: standard input, as a file that Bazel would have built.
+# compile PLACE OPTION...: compiles standard input into a file that Bazel would have built.
 compile() {
   mkdir -p "$(dirname "$built/$1")"
   gcc -O2 -x c - -o "$built/$1" "${@:2}"
 }
 
-# A library that says which one it is.
+# Compiles a library that reports which one it is.
 compile_library() {
   compile client/shared/portable/libmuster.so -shared -fPIC -Wl,-soname,libmuster.so.0 "$@" <<< "$library"
 }
@@ -36,7 +36,7 @@ int main(void) { return puts("of " NAME) < 0; }'
   compile_library
 }
 
-# run OPTION...: into $root/out; its status in $status.
+# run OPTION...: runs tools/dist into $root/out. Leaves its status in $status.
 run() {
   rm -rf "$root/out"
   status=0
@@ -46,7 +46,7 @@ run() {
 expect_status() { [[ $status == "$1" ]] || fail "status $status, expected $1"; }
 expect_output() { grep -qE -- "$1" "$root/output" || fail "the output lacks '$1'"; }
 
-# expect_refusal TEXT: for what it is given, nothing is made.
+# expect_refusal TEXT: expects that tools/dist refuses with TEXT and makes nothing.
 expect_refusal() {
   run
   expect_status 1

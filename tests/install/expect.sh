@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Sourced by the scripts beside it that tools/test-fresh runs.
+# Sourced by scripts in this folder that tools/test-fresh runs.
 
 fail() {
   echo "FAILED: $*" >&2
   exit 1
 }
 
-# expect TEXT COMMAND...: two lines of what the command writes have the text.
+# expect TEXT COMMAND...: expects that two lines of the command's output contain TEXT.
 expect() {
   local said
   said=$("${@:2}" 2>&1) || fail "'${*:2}' ends with status $?: $said"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs from outside, by CMake, make, nvcc and Bazel, against what tools/install has put into a folder, each
-# run on two ranks. Their sources are what docs/link.md shows.
+# Builds programs from outside the tree with CMake, make, nvcc and Bazel against a folder that
+# tools/install has filled. Runs each on two ranks. docs/link.md shows their sources.
 # shellcheck disable=SC2046  # what pkg-config says is words
 set -euo pipefail
 
@@ -15,18 +15,18 @@ fail() {
 
 say() { echo "== [${SECONDS}s] $*"; }
 
-# Nothing of this machine's own Muster, if it has one, may help.
+# A Muster that this machine has installed must not help.
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PATH=$prefix/bin:$PATH HOME=$work
 unset LD_LIBRARY_PATH CPATH MUSTER_COORDINATOR
 
-# expect_sum COMMAND...: two ranks, each with the same sum.
+# expect_sum COMMAND...: runs two ranks, and expects the same sum from both.
 expect_sum() {
   local said
   said=$(timeout 120 muster run --nproc-per-node 2 -- "$@" 2>&1) || fail "$* has failed: $said"
   [[ $(grep -cE '^\[[01]\] rank [01] of 2: 3 apples$' <<< "$said") == 2 ]] || fail "$* says: $said"
 }
 
-# copy NAME: the program's sources, in a folder of their own.
+# copy NAME: copies the program's sources into a new folder.
 copy() {
   mkdir "$work/$1"
   cp -L "$sources"/program/* "$work/$1"
@@ -115,7 +115,7 @@ said=$(timeout 120 muster run --nproc-per-node 2 -- ./own_proto 2>&1) || fail "i
 say "a peer that dies is an error, in shared memory and through Gloo, whose exceptions stay inside"
 g++ -std=c++17 -O0 lost_peer.cc -o lost_peer -Wl,-rpath,"$prefix/lib" $(pkg-config --cflags --libs muster) > log 2>&1 || fail "$(cat log)"
 for shared in 1 0; do
-  # The grace leaves it to the launcher to say how the rank has ended.
+  # The grace is long, so that the launcher reports how the rank has ended.
   said=$(MUSTER_MEMBER_GRACE=1m MUSTER_GLOO_SHARED_MEMORY=$shared timeout 120 muster run --nproc-per-node 2 -- ./lost_peer 2>&1 || true)
   grep -q '^\[0\] ABORTED: .*rank 1 .*SIGKILL' <<< "$said" || fail "it says: $said"
 done
@@ -126,7 +126,7 @@ cd "$work/bazel"
 cp -L "$sources"/workspace/{WORKSPACE,muster.BUILD} "$sources/program/sum.cc" .
 cp -L "$sources/workspace/program.BUILD" BUILD.bazel
 sed -i "s|/usr/local|$prefix|" WORKSPACE
-# What Debian's Bazel would look for in the network.
+# Stands in for rules that Debian's Bazel would download.
 mkdir -p stubs/rules_cc/cc
 touch stubs/rules_cc/WORKSPACE
 cp -L "$sources/../../bazel/stubs/rules_cc.BUILD" stubs/rules_cc/cc/BUILD.bazel

@@ -1,5 +1,5 @@
 #!/bin/bash
-# docs/link.md, docs/ffi.md and docs/abi.md show the programs that are tested here, word for word.
+# Tests that docs/link.md, docs/ffi.md and docs/abi.md show the tested programs word for word.
 set -euo pipefail
 
 shown=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# There is a man page for musterd, muster and each of its commands, and each has all of its sections.
+# Tests that musterd, muster and each of its commands have a man page with all of its sections.
 set -euo pipefail
 
 fail() {
@@ -11,7 +11,7 @@ mkdir "$TEST_TMPDIR/bin"
 ln -s "$PWD/client/cli/muster" "$PWD/server/musterd" "$TEST_TMPDIR/bin"
 tools/man-pages --bin "$TEST_TMPDIR/bin" --out "$TEST_TMPDIR/man" || fail "the pages cannot be made"
 
-# What has no page explains itself.
+# Commands without a page explain themselves.
 commands=$(client/cli/muster --help | sed -nE '/^Subcommands:/,/^See/s/^  ([a-z]+) .*/\1/p' | grep -vxE 'help|version')
 [[ $(wc -l <<< "$commands") -ge 7 ]] || fail "muster --help lists '$commands'"
 pages=(man1/muster.1 man8/musterd.8)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs the packages that it is given on a system that has nothing else, and runs them; then programs are
-# built against them. Called by tools/test-fresh --packages, as root.
+# Installs the given packages on a system that has nothing else, runs their programs, and builds
+# programs against them. tools/test-fresh --packages calls it, as root.
 set -euo pipefail
 
 . "$(dirname "$0")/expect.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The Python program of docs/ffi.md with the library as it was built: it joins, meets and leaves, and an error ends
-# it with its exit code.
+# Runs the Python program of docs/ffi.md with the library as built. It joins, takes part in a
+# collective and leaves. An error ends it with its exit code.
 set -euo pipefail
 
 fail() {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# libmuster.so exports what the public headers declare, and nothing else; and needs no library that it has inside.
+# Tests that libmuster.so exports exactly what the public headers declare, and needs no library that
+# is linked into it.
 set -euo pipefail
 
 library=client/shared/libmuster.so
@@ -10,7 +11,7 @@ fail() {
   exit 1
 }
 
-# Without the names of versions, which stand there too.
+# Leaves out the names of versions, which nm lists too.
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort > "$TEST_TMPDIR/exported"
 
 echo "== all of it is Muster's"
@@ -35,14 +36,15 @@ sed -nE '/^ *(\/?\*|\*)/!p' client/include/muster/c.h | tr '\n' ' ' | grep -oE '
 [[ $(wc -l < "$TEST_TMPDIR/declared_in_c") -gt 70 ]] || fail "only $(wc -l < "$TEST_TMPDIR/declared_in_c") functions were found in c.h"
 grep '^muster_' "$TEST_TMPDIR/exported" | diff - "$TEST_TMPDIR/declared_in_c" || fail "see above: < is exported, > is declared"
 
-# Names that begin a declaration in the headers: "Function(", and "Class::" of those that are defined there.
+# Prints the names that begin a declaration in the headers: "Function(", and "Class::" of classes
+# that are defined there.
 declared() {
   sed -nE 's/^(class|struct) (\[\[nodiscard\]\] )?([A-Z][A-Za-z]*)( final)?( : [^;]*)? \{.*/\3::/p
     /^(template|inline|  |\/\/|#|using|constexpr)/!s/^[A-Za-z].*[ &*]([A-Z][A-Za-z]+)\(.*/\1(/p' client/include/muster/*.h client/include/muster/toolkits/*.h |
     sort -u
 }
 
-# Those that are functions with a place of their own in the library: what is inline, programs have themselves.
+# Keeps functions that have an address in the library. Programs have inline functions themselves.
 echo "== what the public headers declare is exported"
 declared > "$TEST_TMPDIR/declared"
 [[ $(wc -l < "$TEST_TMPDIR/declared") -gt 30 ]] || fail "only $(wc -l < "$TEST_TMPDIR/declared") names were found in the headers"

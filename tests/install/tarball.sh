@@ -1,6 +1,7 @@
 #!/bin/bash
-# Moves the unpacked tarball of tools/dist to another folder and runs ranks from there, also of programs in C that were built
-# on another machine. tools/test-fresh --tarball calls it, on a system that has nothing else, with the folder and the programs.
+# Moves the unpacked tarball of tools/dist to another folder, and runs ranks from there. Also runs C
+# programs that were built on another machine. tools/test-fresh --tarball calls it on a system that
+# has nothing else, with the folder and the programs.
 set -euo pipefail
 
 . "$(dirname "$0")/expect.sh"

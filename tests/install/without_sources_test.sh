@@ -1,6 +1,7 @@
 #!/bin/bash
-# tools/install where apt has no sources: it installs the programs and the archive, and says what is missing and how
-# to get it. What it calls, and what Bazel builds, is made up.
+# Tests tools/install on a system whose apt has no sources. It must install the programs and the
+# archive, and say what is missing and how to get it. Stand-ins replace the commands that it calls,
+# and what Bazel builds.
 set -euo pipefail
 
 root=$(realpath "$TEST_TMPDIR")
@@ -17,7 +18,7 @@ make_checkout() {
   make_command "$checkout/tools/install-pic-objects" <<< "[[ ! -e '$root/refusal' ]] || { echo 'apt has no sources' >&2; exit \$(< '$root/refusal'); }"
 }
 
-# Bazel builds what it is asked for, with programs that have no completion.
+# Bazel, which builds what it is asked for. The programs have no completion.
 make_commands() {
   make_command bazel <<EOF
 echo "bazel \$*" >> '$root/calls'
@@ -33,13 +34,13 @@ EOF
   make_command ar <<< 'cp "$3" "$2"'
 }
 
-# run ARGUMENT...: into an empty prefix; its status in $status.
+# run ARGUMENT...: installs into an empty prefix. Leaves the status in $status.
 run() {
   rm -rf "$root/prefix"
   run_again "$@"
 }
 
-# The same over what is there.
+# Installs over what is there.
 run_again() {
   rm -rf "$checkout/bazel-bin"
   : > "$root/calls"

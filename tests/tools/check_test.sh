@@ -1,6 +1,7 @@
 #!/bin/bash
-# tools/check: which files it gives to which gate, and what it says of what they find. The gates are stand-ins,
-# which note what they are given; those that are written here have tests of their own (tests/tools/gates).
+# Tests which files tools/check gives to which gate, and how it prints their findings. The gates are
+# stand-ins that note their arguments. Muster's own gates have tests of their own
+# (tests/tools/gates).
 set -euo pipefail
 
 root=$TEST_TMPDIR/root
@@ -48,7 +49,8 @@ make_repository() {
   commit "The first"
 }
 
-# run ARGUMENT...: its exit status in $status; what the gates were given lies in files below $root.
+# run ARGUMENT...: runs tools/check. Leaves its exit status in $status, and the gates' arguments in
+# files below $root.
 run() {
   rm -f "$root"/{shell,format,build_files,protos,links,prose,spell,tidy}
   status=0
@@ -59,7 +61,7 @@ run() {
 expect_status() { [[ $status == "$1" ]] || fail "ended with status $status, expected $1"; }
 expect_said() { grep -qF -- "$1" "$root/output" || fail "does not say '$1'"; }
 
-# expect_given GATE WORD...: in any order.
+# expect_given GATE WORD...: expects that the gate got these words, in any order.
 expect_given() {
   local given
   given=$({ tr ' ' '\n' < "$root/$1"; } 2> /dev/null | sort | xargs) || true

@@ -1,6 +1,6 @@
 #!/bin/bash
-# bazel/cuda.bzl: CUDA and NCCL that come, go and move between the builds of one Bazel server, in a
-# workspace of its own. The toolkit is made up, and so is the system below $root/system.
+# Tests bazel/cuda.bzl in a workspace of its own: CUDA and NCCL appear, disappear and move between
+# the builds of one Bazel server. The toolkit is made up, and so is the system below $root/system.
 set -euo pipefail
 
 rules=$PWD/bazel
@@ -9,7 +9,7 @@ home=$root/home
 
 . tests/tools/stand_ins.sh
 
-# make_toolkit FOLDER NAME: as much of one as the rules look for; its header says NAME.
+# make_toolkit FOLDER NAME: makes what the rules look for in a toolkit. Its header contains NAME.
 make_toolkit() {
   mkdir -p "$1"/{include,lib64}
   echo "#pragma once" > "$1/include/cuda_runtime_api.h"
@@ -56,14 +56,15 @@ bazel() {
     bazel --nohome_rc --output_user_root="$root/bazel" --host_jvm_args=-Xmx300m --max_idle_secs=60 "$@")
 }
 
-# build TARGET: its status in $status, what Bazel said in the file `output`.
+# build TARGET: leaves the status in $status, and Bazel's output in the file `output`.
 build() {
   status=0
   bazel build --spawn_strategy=local --jobs=1 --color=no --curses=no --compilation_mode=fastbuild "$1" \
     > "$root/output" 2>&1 || status=$?
 }
 
-# expect_found NAME: the program is built against the toolkit of that name, or against "none".
+# expect_found NAME: expects that the program is built against the toolkit of that name, or against
+# "none".
 expect_found() {
   build //...
   [[ $status == 0 ]] || fail "the build ended with status $status"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# tools/docs with stand-ins for doxygen and mkdocs: what it says of what they find, and which site it leaves.
+# Tests tools/docs with stand-ins for doxygen and mkdocs: how it prints their findings, and which
+# site it leaves.
 set -euo pipefail
 
 root=$TEST_TMPDIR/root
@@ -16,7 +17,7 @@ mkdir -p "$folder/api"
 echo '<p id="x">' > "$folder/api/index.html"
 [[ -z ${UNDOCUMENTED:-} ]] || echo "$PWD/client/x.h:3: [docs] warning: F() is not documented."
 EOF
-  # mkdocs, whose site is what the pages are, and Python for the rest.
+  # Stands in for mkdocs, whose site is a copy of the pages. Is Python for anything else.
   make_command python <<'EOF'
 [[ "$*" == *"-m mkdocs"* ]] || exec /usr/bin/python3 "$@"
 config=${*: -1}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/gpu-test's arguments, and how a bundle's `run` finds the libraries of a machine: the bundle
-# here holds stand-ins.
+# Tests the arguments of tools/gpu-test, and how the `run` of a bundle finds a machine's libraries.
+# This bundle holds stand-ins.
 set -euo pipefail
 
 gpu_test=$PWD/$1
@@ -10,7 +10,7 @@ bundle=$root/muster-gpu-test
 
 . tests/tools/stand_ins.sh
 
-# Programs that start only where the folder with both good libraries comes first.
+# Makes a bundle whose programs start only if the folder with both good libraries comes first.
 make_bundle() {
   rm -rf "$bundle" "$root/python"
   mkdir -p "$bundle" "$root/bin"
@@ -35,7 +35,7 @@ put_library() {
   echo "$2" > "$1"
 }
 
-# run COMMAND...: its status in $status, what it wrote in the file `output`.
+# run COMMAND...: leaves its status in $status, and its output in the file `output`.
 run() {
   status=0
   env -u LD_LIBRARY_PATH PATH="$root/bin:$PATH" CUDA_PATH="$root/toolkit" "$@" \

@@ -10,7 +10,8 @@ echo 'FROM scratch' > "$root/deploy/Dockerfile"
 
 . tests/tools/stand_ins.sh
 
-# make_builder NAME WORKS: notes its calls. It has no image, and no registry is reached.
+# make_builder NAME WORKS: makes a builder that notes its calls. It has no image, and reaches no
+# registry.
 make_builder() {
   make_command "$root/bin/$1" <<EOF
 echo "$1 \$*" >> '$root/calls'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tools/install-cuda on made-up systems; stand-ins take the place of apt-get and of pip.
+# Runs tools/install-cuda on made-up systems, with stand-ins for apt-get and pip.
 set -euo pipefail
 
 install_cuda=$PWD/$1
@@ -22,7 +22,8 @@ make_toolkit() {
   touch "$1/$2"/lib{cudart,nccl}.so
 }
 
-# make_system DEBIAN-RELEASE: without a toolkit, apt-get knows none, and pip brings one.
+# make_system DEBIAN-RELEASE: makes a system without a toolkit. Its apt-get knows none, and pip
+# brings one.
 make_system() {
   rm -rf "${root:?}/bin" "$root/system" "$root/data"
   mkdir -p "$root/bin" "$root/system"
@@ -41,7 +42,7 @@ touch "\$site/nvidia/cu13/lib/libcudart.so.13" "\$site/nvidia/nccl/lib/libnccl.s
 EOF
 }
 
-# run ARGUMENT...: its status in $status, what it wrote in the file `output`.
+# run ARGUMENT...: leaves the status in $status, and the output in the file `output`.
 run() {
   status=0
   env -u CUDA_PATH -u MUSTER_CUDA_HOME PATH="$root/bin:$PATH" OS_RELEASE="$root/os-release" \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tools/install-deps on made-up systems: the commands it calls are stand-ins on the PATH.
+# Runs tools/install-deps on made-up systems. The commands that it calls are stand-ins on the PATH.
 set -euo pipefail
 
 install_deps=$PWD/$1
@@ -7,7 +7,7 @@ root=$TEST_TMPDIR
 
 . tests/tools/stand_ins.sh
 
-# make_system ID VERSION UID: a system on which nothing is installed yet.
+# make_system ID VERSION UID: makes a system on which nothing is installed yet.
 make_system() {
   rm -rf "${root:?}/bin" "$root/installed" "$root/calls"
   touch "$root/installed" "$root/calls"
@@ -33,7 +33,7 @@ exec "\$@"
 EOF
 }
 
-# run ARGUMENT...: its status in $status, what it wrote in the file `output`.
+# run ARGUMENT...: leaves the status in $status, and the output in the file `output`.
 run() {
   status=0
   PATH=$root/bin OS_RELEASE=$root/os-release "$install_deps" "$@" > "$root/output" 2>&1 || status=$?

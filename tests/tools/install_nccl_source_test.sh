@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/install-nccl-source takes NCCL's sources from checked tarballs, or from a checked clone, and says what is
-# wrong where it cannot. git is made up, and so are the sums that it expects.
+# Tests that tools/install-nccl-source takes NCCL's sources from checked tarballs or from a checked
+# clone, and says what is wrong if it cannot. git is made up, and so are the expected sums.
 set -euo pipefail
 
 root=$(realpath "$TEST_TMPDIR")
@@ -11,7 +11,7 @@ tag_of_2_22_3=178b6b759074597777ce13438efb0e0ba625e429
 
 . tests/tools/stand_ins.sh
 
-# make_tarball VERSION FILE...: as NVIDIA's, with these files.
+# make_tarball VERSION FILE...: makes a tarball like NVIDIA's, with these files.
 make_tarball() {
   local name=nccl-v$1-1 file
   for file in "${@:2}"; do
@@ -23,7 +23,7 @@ make_tarball() {
   rm -r "${root:?}/$name"
 }
 
-# expect_sum VERSION: the script takes the tarball that is there for NVIDIA's.
+# expect_sum VERSION: makes the script take the tarball that is there for NVIDIA's.
 expect_sum() {
   local sum
   sum=$(sha256sum < "$tarballs/nccl-v$1-1.tar.xz" | cut -d ' ' -f 1)
@@ -38,7 +38,7 @@ for version in 2.22.3 2.30.7; do
   expect_sum "$version"
 done
 
-# git, which clones what the variable CLONES names: a commit, or nothing.
+# Stands in for git. Clones the commit that the variable CLONES names, or nothing.
 make_command git <<EOF
 echo "git \$*" >> '$root/calls'
 if [[ "\$*" == *rev-parse* ]]; then echo "\$CLONES"; exit; fi

@@ -1,6 +1,7 @@
 #!/bin/bash
-# tools/install-pic-objects finds the members of archives that cannot be part of a shared library, compiles them
-# again from the sources that apt has, and says what to do where it has none. The archives and apt are made up.
+# Tests that tools/install-pic-objects finds the members of archives that cannot be part of a shared
+# library, and compiles them again from apt's sources. Without sources it says what to do. The
+# archives and apt are made up.
 set -euo pipefail
 
 install_pic_objects=$PWD/$1
@@ -8,7 +9,7 @@ root=$(realpath "$TEST_TMPDIR")
 
 . tests/tools/stand_ins.sh
 
-# add_member ARCHIVE MEMBER OPTION...: compiles standard input into it.
+# add_member ARCHIVE MEMBER OPTION...: compiles standard input into the archive.
 add_member() {
   mkdir -p "$root/archives"
   g++ -O2 -x c++ "${@:3}" -c - -o "$root/$2"
@@ -37,7 +38,7 @@ EOF
   echo 'Types: deb' > "$root/debian.sources"
 }
 
-# The release does not compile; Debian's patch mends that.
+# Makes sources that only compile with Debian's patch.
 make_sources() {
   local folder=$root/release/abseil-1
   mkdir -p "$folder/absl/base" "$root/debian/patches"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/install-prometheus-tools takes promtool out of Debian's package, which it does not install, and says what
-# is wrong where it cannot. apt is made up.
+# Tests that tools/install-prometheus-tools takes promtool out of Debian's package without
+# installing the package, and says what is wrong if it cannot. apt is made up.
 set -euo pipefail
 
 install=$PWD/$1
@@ -9,7 +9,7 @@ home=$root/data/muster/prometheus
 
 . tests/tools/stand_ins.sh
 
-# make_package PROGRAM: a package prometheus with this one.
+# make_package PROGRAM: makes a package prometheus with this program.
 make_package() {
   rm -rf "$root/package" "$root"/prometheus_*.deb
   make_command "$root/package/usr/bin/$1" <<< ''

@@ -54,7 +54,8 @@ class NewRpcTest(unittest.TestCase):
         self.begin("CountMembers")
         for path, text in contents(self.copy).items():
             old = before.get(path, "")
-            # clang-format may break lines elsewhere, and the row before the new one ends in a backslash now.
+            # clang-format may break lines in other places, and the row before the new one now ends
+            # in a backslash.
             words = [word for word in re.findall(r"\w+", text) if not re.search("(?i)count_?members", word)]
             missing = set(re.findall(r"\w+", old)) - set(words)
             self.assertEqual(missing, set(), path)

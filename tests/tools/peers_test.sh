@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tools/peers with a stand-in for pip, which puts made-up packages in place.
+# Runs tools/peers with a stand-in for pip that installs made-up packages.
 set -euo pipefail
 
 peers=$PWD/$1
@@ -8,7 +8,7 @@ home=$root/data/muster/peers
 
 . tests/tools/stand_ins.sh
 
-# What of the wheels is looked at.
+# Makes the files of the wheels that the tool looks at.
 make_site() {
   rm -rf "$root/site" "$root/data"
   mkdir -p "$root/site/torch" "$root/site/jaxlib"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What Muster brings into a workspace of others: bazel/{cc,proto,workspace,offline}.bzl and bazel/protobuf, in a workspace
-# that wants an old C++, has .proto files, and repositories of its own under the names that others use, too.
+# Tests what Muster brings into other workspaces: bazel/{cc,proto,workspace,offline}.bzl and
+# bazel/protobuf. The workspace asks for an old C++ standard, has .proto files, and has its own
+# repositories under names that Muster uses too.
 set -euo pipefail
 
 rules=$PWD/bazel
@@ -8,7 +9,8 @@ root=$(realpath "$TEST_TMPDIR")
 
 . tests/tools/stand_ins.sh
 
-# make_repository NAME: one that is somebody's own. Its C++ rules are Bazel's.
+# make_repository NAME: makes a repository that belongs to the other workspace. Its C++ rules are
+# Bazel's.
 make_repository() {
   mkdir -p "$root/$1/cc"
   echo "workspace(name = \"$1\")" > "$root/$1/WORKSPACE"
@@ -132,7 +134,7 @@ bazel() {
     bazel --nohome_rc --output_user_root="$root/bazel" --host_jvm_args=-Xmx300m --max_idle_secs=60 "$@"
 }
 
-# run COMMAND TARGET...: its status in $status, what Bazel said in the file `output`.
+# run COMMAND TARGET...: leaves the status in $status, and Bazel's output in the file `output`.
 run() {
   status=0
   bazel "$1" --spawn_strategy=local --jobs=1 --color=no --curses=no --nosandbox_debug --compilation_mode=fastbuild \

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the test sets $root
-# What the tests of scripts share. They set $root, below which the made-up system is, and write what the
-# script says to $root/output.
+# Functions for tests of scripts, which source this file. A test sets $root, below which the made-up
+# system is. It writes the script's output to $root/output.
 
 fail() {
   echo "FAILED: $*" >&2
@@ -9,7 +9,8 @@ fail() {
   exit 1
 }
 
-# make_command NAME: a command in $root/bin that does what standard input says. NAME may be a whole path.
+# make_command NAME: makes a command in $root/bin from the script on standard input. NAME may be a
+# whole path.
 make_command() {
   local path=$1
   [[ $path == /* ]] || path=$root/bin/$path
@@ -18,8 +19,8 @@ make_command() {
   chmod +x "$path"
 }
 
-# make_python: Python, but for pip, which copies what is in $root/site to where --target says. It notes
-# its calls in $root/calls, and fails where there is a file $root/no-network.
+# make_python: makes a Python whose pip copies the files in $root/site to the folder of --target. It
+# notes its calls in $root/calls, and fails if the file $root/no-network exists.
 make_python() {
   make_command python <<EOF
 if [[ "\$*" == *"pip install"* ]]; then

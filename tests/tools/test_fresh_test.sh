@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/test-fresh: what it runs, when it fails, and that it leaves nothing behind. Stand-ins take the
-# place of debootstrap, and of the commands that enter the new system.
+# Tests what tools/test-fresh runs, when it fails, and that it leaves nothing behind. Stand-ins
+# replace debootstrap and the commands that enter the new system.
 set -euo pipefail
 
 test_fresh=$PWD/$1
@@ -9,7 +9,7 @@ folder=$root/folder
 
 . tests/tools/stand_ins.sh
 
-# Entering the new system is going to its checkout: run_commands' "cd /muster" goes there.
+# To enter the new system is to change to its checkout: "cd /muster" of run_commands goes there.
 make_commands() {
   mkdir -p "$root/bin" "$folder"
   echo 'echo 0' | make_command id
@@ -31,7 +31,8 @@ touch "\$3"/dev/{null,zero,full,random,urandom,tty}
 EOF
 }
 
-# Its image is the new system in a folder, which a container enters as chroot does.
+# Makes a podman whose image is a folder with the new system, which a container enters as chroot
+# does.
 make_podman() {
   make_command podman <<EOF
 [[ \$1 == --root ]] && mkdir -p "\$2"
@@ -50,7 +51,8 @@ esac
 EOF
 }
 
-# make_checkout: a repository whose tools say what they should; TOOL=TEXT replaces what one says.
+# make_checkout: makes a repository whose tools print what they should. TOOL=TEXT replaces what one
+# tool prints.
 make_checkout() {
   rm -rf "$root/checkout" && mkdir -p "$root/checkout/tools"
   cp "$test_fresh" "$root/checkout/tools/"
@@ -71,7 +73,8 @@ commit_all() {
   git -C "$root/checkout" -c user.name=t -c user.email=t@t.test commit --quiet --message=all
 }
 
-# run ARGUMENT...: its status in $status, what it wrote in the file `output`, what it called in `calls`.
+# run ARGUMENT...: leaves the status in $status, the output in the file `output`, and its calls in
+# `calls`.
 run() {
   : > "$root/calls"
   status=0
@@ -88,7 +91,8 @@ expect() {
 
 expect_output() { grep -q -- "$1" "$root/output" || fail "the output lacks '$1'"; }
 
-# interrupt_once_running PID: once that run of tools/test-fresh has come to tools/test.
+# interrupt_once_running PID: interrupts that run of tools/test-fresh once it has started
+# tools/test.
 interrupt_once_running() {
   local deadline=$((SECONDS + 60))
   until [[ -s $root/running ]]; do
@@ -100,7 +104,7 @@ interrupt_once_running() {
   wait "$1" || status=$?
   [[ $status == 143 ]] || fail "status $status, expected 143"
   [[ -z $(ls "$folder") ]] || fail "left behind: $(find "$folder" -maxdepth 3)"
-  kill "$(cat "$root/running")" 2> /dev/null || true   # without a namespace of its own nothing ends it
+  kill "$(cat "$root/running")" 2> /dev/null || true   # only needed without a namespace
   rm "$root/running"
 }
 

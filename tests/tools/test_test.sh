@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/test: which runs of Bazel it makes, and what it says of those that the time does not suffice
-# for. A stand-in for Bazel notes its arguments.
+# Tests which runs of Bazel tools/test makes, and what it says of runs for which there is not enough
+# time. A stand-in for Bazel notes its arguments.
 set -euo pipefail
 
 test_script=$PWD/$1
@@ -42,7 +42,8 @@ EOF
 export PATH=$root/bin:$PATH RUNS=$root/runs
 unset CI
 
-# run ARGUMENT...: its exit status in $status, the runs of Bazel in $runs, the last line in $last.
+# run ARGUMENT...: leaves the exit status in $status, Bazel's runs in $runs, and the last line in
+# $last.
 run() {
   rm -f "$RUNS" "$RUNS.other" "$RUNS.tests"
   status=0
@@ -86,7 +87,7 @@ status=0
 NO_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
 [[ $status == 1 ]] || fail "wrong sources are no failure"
 
-# Debian's sources, which libmuster.so needs.
+# Debian's sources are missing, which libmuster.so needs.
 NO_DEBIAN_SOURCES=3 run
 expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
 expect_said '^SKIPPED //tools:install-pic-objects the tests of libmuster.so: apt has no sources of abseil$'
@@ -189,14 +190,14 @@ expect 'plain config=fuzz' '4 passed, 1 failed' 1
 expect_said '^FAILED //tools:check check.links'
 expect_said '^tools/test: minutes: gates 0 docs 0 nccl-build 0 all 0 '
 
-# One that ends before it has said anything.
+# Stands in for a program that ends before it has printed anything.
 make_command "$root/tools/docs" <<< $'#!/bin/bash\nexit 2'
 run --gates
 expect_said '^FAILED //tools:docs (FAILED)'
 
 ! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"
 
-# Where Bazel may not mount, what is free in /dev/shm must do for all tests: 64 MiB do not.
+# If Bazel may not mount, all tests share the free memory of /dev/shm. 64 MiB are not enough.
 make_command "$root/bin/unshare" <<< $'#!/bin/bash\nexit 1'
 make_command "$root/bin/df" <<< $'#!/bin/bash\necho Avail\necho "  $FREE"'
 FREE=2048 run --config=asan

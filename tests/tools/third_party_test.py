@@ -8,10 +8,10 @@ import unittest
 
 THIRD_PARTY, INSTALL_DEPS = sys.argv.pop(1), sys.argv.pop(1)
 
-# What builds, and what examples and tests alone are linked with.
+# Packages that only build, or that only examples and tests are linked with.
 NOT_INSIDE = {"g++", "bazel-bootstrap", "bazel-rules-java", "bazel-rules-proto", "protobuf-compiler",
               "protobuf-compiler-grpc", "libcsv-dev"}
-# Packages of one version's name.
+# Packages whose names contain a version.
 NAMES = {"libboost-dev": "libboost*-dev"}
 
 

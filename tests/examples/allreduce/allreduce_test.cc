@@ -1,4 +1,4 @@
-// The program on ranks of this machine, through Gloo.
+// Tests of the program on ranks of this machine, over Gloo.
 
 #include <memory>
 #include <sstream>
@@ -48,7 +48,7 @@ Ended RunRanks(int ranks, const Words& flags) {
   return Finish(LaunchCommand({"--nproc-per-node", absl::StrCat(ranks), "--no-prefix"}, program));
 }
 
-// The table's rows, in columns.
+// Returns the rows of the table, in columns.
 std::vector<std::vector<std::string>> Rows(const std::string& output) {
   std::vector<std::vector<std::string>> rows;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
@@ -92,9 +92,9 @@ TEST(AllReduce, ShowsWhatItMeasures) {
   double time, bandwidth, bus;
   ASSERT_TRUE(absl::SimpleAtod(rows[0][4], &time) && absl::SimpleAtod(rows[0][5], &bandwidth) &&
               absl::SimpleAtod(rows[0][6], &bus));
-  // The time is told in hundredths of a microsecond, bandwidths in thousandths of a GB/s.
+  // The time is printed in hundredths of a microsecond, and bandwidths in thousandths of a GB/s.
   EXPECT_NEAR(bandwidth, 1048576 / time / 1e3, 0.001 + 0.01 * bandwidth / time);
-  EXPECT_NEAR(bus, bandwidth, 0.001);  // 2 (n-1)/n of two ranks
+  EXPECT_NEAR(bus, bandwidth, 0.001);  // 2 (n-1)/n for two ranks
 }
 
 TEST(AllReduce, WithoutTheCheckSaysNothingOfValues) {

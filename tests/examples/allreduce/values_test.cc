@@ -1,4 +1,4 @@
-// The check of the values: what is right passes, and what is not is counted.
+// Tests of the check of values: right values pass, and wrong ones are counted.
 
 #include "examples/allreduce/values.h"
 
@@ -34,7 +34,7 @@ std::string BytesOf(const std::vector<T>& elements) {
   return std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T));
 }
 
-// What an all-reduce of float32 brings, added up here.
+// Returns the expected result of an all-reduce of float32.
 std::vector<float> Sums(const Work& work) {
   std::vector<float> sums(work.count);
   for (int rank = 0; rank < work.ranks; ++rank) {

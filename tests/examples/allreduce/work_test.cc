@@ -1,4 +1,4 @@
-// Sizes, counts and bandwidths, as nccl-tests defines them.
+// Tests of sizes, counts and bandwidths, as nccl-tests defines them.
 
 #include "examples/allreduce/work.h"
 

@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Five lines are the least that can be split.
+// Returns five lines, the fewest that can be split.
 std::string FiveLines() {
   return absl::StrCat(Line(0, 0), Line(4, 1), Line(8, 2), Line(12, 3), Line(16, 9));
 }

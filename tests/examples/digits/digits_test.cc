@@ -1,4 +1,4 @@
-// The program by itself: one process, no coordinator.
+// Tests of the program in one process, without a coordinator.
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"

@@ -1,4 +1,4 @@
-// The program on several ranks of a job: the promise that their number does not matter.
+// Tests of the program on several ranks. The number of ranks must not change the result.
 
 #include <memory>
 
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr Exit kFailure = {false, 1};
 
-// The program on `ranks` ranks of one node.
+// Returns the command for `ranks` ranks on one node.
 Words Launch(int ranks, const Words& flags) {
   return LaunchCommand({"--nproc-per-node", absl::StrCat(ranks), "--no-prefix"},
                        CommandAlone(flags));
@@ -32,8 +32,8 @@ Words Launch(int ranks, const Words& flags) {
 
 Curve CurveAlone(const std::vector<std::string>& flags) { return RunForCurve(CommandAlone(flags)); }
 
-// The program on four ranks, two on each of two nodes, started without the launcher: so each rank's
-// own end can be seen.
+// Starts the program on four ranks, two on each of two nodes. There is no launcher, so the test
+// sees how each rank ends.
 Ranks TwoNodesOfTwo(const Words& flags) { return Ranks(4, 2, CommandAlone(flags)); }
 
 class WorldSize : public testing::TestWithParam<int> {};
@@ -45,7 +45,7 @@ TEST_P(WorldSize, DoesNotChangeTheCurve) {
   EXPECT_GT(curve.final_accuracy, 0.95);
 }
 
-// Five images to a batch: with eight ranks some have none.
+// With five images in a batch, some of eight ranks have none.
 TEST_P(WorldSize, DoesNotChangeTheCurveOfTinyBatches) {
   std::string lines;
   for (int i = 0; i < 101; ++i) lines += Line(i % 17, i % 10);
@@ -60,7 +60,7 @@ TEST(DigitsJob, TwoNodesUnpackTheDataEachAndGiveTheSameCurve) {
   const Ranks ranks = TwoNodesOfTwo({"--data", DataPath(), "--epochs", "2"});
   EXPECT_THAT(ranks.exits(), Each(kSuccess));
   const Ended alone = RunAlone({"--epochs", "2"});
-  // Eight digits: the order of the sum's terms shows in the last ones.
+  // Compares eight digits: the last ones depend on the order of the sum's terms.
   const std::string expected = LinesWith("final loss=", alone.output).at(0).substr(0, 20);
   EXPECT_THAT(ranks.output(0), HasSubstr(expected));
   EXPECT_THAT(ranks.output(0), HasSubstr("2 node(s)"));
@@ -123,7 +123,7 @@ TEST_P(LostRank, IsSurvivedByAnElasticJobWithTheSameResult) {
   }
   const std::string main = ranks.output(GetParam() == 0 ? 1 : 0);
   EXPECT_THAT(main, HasSubstr("world size 3"));
-  // Eight digits: the order of the sum's terms shows in the last ones.
+  // Compares eight digits: the last ones depend on the order of the sum's terms.
   const Ended alone = RunAlone({"--epochs", "200"});
   EXPECT_THAT(main, HasSubstr(LinesWith("final loss=", alone.output).at(0).substr(0, 20)));
 }

@@ -16,7 +16,7 @@ Image RandomImage(uint64_t seed) {
   return image;
 }
 
-// Far from the flat start, so that every class has its own gradient.
+// Returns parameters far from the flat start, so that every class has another gradient.
 Parameters LargeParameters() {
   Parameters parameters = InitialParameters(5);
   for (double& parameter : parameters) parameter *= 50;

@@ -30,7 +30,7 @@ Ended RunCommand(const std::vector<std::string>& command) {
 void ReadFinalLine(const std::string& output, Curve* curve) {
   const std::vector<std::string> lines = LinesWith("final loss=", output);
   ASSERT_EQ(lines.size(), 1) << output;
-  curve->final_line = lines[0].substr(lines[0].find("final"));  // a launcher may put a prefix
+  curve->final_line = lines[0].substr(lines[0].find("final"));  // a launcher may add a prefix
   char end = 0;
   ASSERT_EQ(std::sscanf(curve->final_line.c_str(), "final loss=%lf accuracy=%lf%c",
                         &curve->final_loss, &curve->final_accuracy, &end),

@@ -8,11 +8,11 @@
 
 namespace digits {
 
-// The program and its data set, as the test's BUILD rule lays them out.
+// Return the paths of the program and of its data set.
 std::string ProgramPath();
 std::string DataPath();
 
-// What the program shows of a run that went well.
+// The results that the program prints in a successful run.
 struct Curve {
   std::vector<double> losses;  // one per epoch, from the file of --json
   std::vector<double> accuracies;
@@ -21,26 +21,27 @@ struct Curve {
   double final_accuracy = 0;
 };
 
-// How a run ended, and what it has written to standard output and error.
+// How a run ended, with its standard output and error.
 struct Ended {
   muster::testing::Exit exit;
   std::string output;
 };
 
-// The program and these flags, without a launcher.
+// Returns the command of the program with these flags, without a launcher.
 std::vector<std::string> CommandAlone(const std::vector<std::string>& flags);
 
-// Runs the program alone. This and RunForCurve() use the shipped data unless told otherwise.
+// Runs the program without a launcher. Like RunForCurve(), uses the shipped data unless the flags
+// name another file.
 Ended RunAlone(const std::vector<std::string>& flags);
 
-// Runs `command` (the program, or a launcher and the program), which must succeed, with --json
-// added, and returns the curve.
+// Runs `command` (the program, or a launcher and the program) with --json added. It must succeed.
+// Returns the curve.
 Curve RunForCurve(std::vector<std::string> command);
 
-// Expects every loss of `curve`, and the final one, to be that of `expected` within 1e-4, relative.
+// Expects that every loss of `curve`, and its final loss, is within a relative 1e-4 of `expected`.
 void ExpectSameLosses(const Curve& curve, const Curve& expected);
 
-// The lines of `output` that contain `text`.
+// Returns the lines of `output` that contain `text`.
 std::vector<std::string> LinesWith(const std::string& text, const std::string& output);
 
 }  // namespace digits

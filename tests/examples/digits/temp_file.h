@@ -10,14 +10,14 @@
 
 namespace digits {
 
-// Writes `contents` to a file of this name in a fresh directory and returns its path.
+// Writes `contents` to a file of this name in a new directory, and returns its path.
 inline std::string TempFile(absl::string_view name, absl::string_view contents) {
   std::string path = absl::StrCat(muster::testing::MakeTempDir(), "/", name);
   std::ofstream(path, std::ios::binary) << contents;
   return path;
 }
 
-// A well-formed line: 64 equal pixels and a label.
+// Returns a well-formed line: 64 equal pixels and a label.
 inline std::string Line(int pixel, int label) {
   std::string line;
   for (int i = 0; i < 64; ++i) absl::StrAppend(&line, pixel, ",");

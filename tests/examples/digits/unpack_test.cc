@@ -15,7 +15,7 @@ using ::muster::testing::ReadFile;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// More than one buffer of it, so that a copy that loses a part shows.
+// Returns more than one buffer of text, so that a lost part is noticed.
 std::string LongText() {
   std::string text;
   for (int i = 0; text.size() < 300000; ++i) absl::StrAppend(&text, i, ",");

@@ -1,4 +1,5 @@
-// The fine-tuning example: it learns, on any number of ranks the same, and says who is lost.
+// Tests of the fine-tuning example: it learns the same on any number of ranks, and names a lost
+// rank.
 
 #include <signal.h>
 
@@ -48,7 +49,7 @@ struct Epoch {
   double accuracy = 0;
 };
 
-// What rank 0 has logged, epoch 0 being the network as it was.
+// Returns what rank 0 has logged. Epoch 0 is the network before training.
 std::vector<Epoch> EpochsOf(const std::string& output) {
   std::vector<Epoch> epochs;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
@@ -86,7 +87,7 @@ TEST_P(FinetuneRanksTest, ComeToTheSameAsOneProcess) {
     EXPECT_NEAR(together[i].loss, alone[i].loss, 1e-6) << "epoch " << i;
     EXPECT_EQ(together[i].accuracy, alone[i].accuracy) << "epoch " << i;
   }
-  // Only rank 0 reports; each node has unpacked the data for itself.
+  // Only rank 0 reports. Each node has unpacked the data for itself.
   for (int rank = 1; rank < ranks.size(); ++rank) {
     EXPECT_THAT(ranks.output(rank),
                 AllOf(HasSubstr(absl::StrCat("[rank: ", rank, "] local rank ", rank % kPerNode)),

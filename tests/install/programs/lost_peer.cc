@@ -1,5 +1,5 @@
-// Rank 1 dies while rank 0 reduces: Gloo's exception ends inside libmuster.so, and an error comes
-// out.
+// Rank 1 dies while rank 0 reduces. Gloo's exception must not leave libmuster.so: the call returns
+// an error.
 #include <csignal>
 #include <iostream>
 #include <vector>

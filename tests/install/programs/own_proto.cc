@@ -1,4 +1,5 @@
-// A program that has gRPC, protobuf and Muster's messages of its own, beside those in libmuster.so.
+// A program with its own gRPC, protobuf and copy of Muster's messages, beside those in
+// libmuster.so.
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
 
