@@ -1,3 +1,4 @@
+// Tests of how values become bytes and back, and of bytes that are malformed.
 #include "muster/codec.h"
 
 #include <gtest/gtest.h>

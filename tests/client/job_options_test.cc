@@ -1,3 +1,4 @@
+// Tests of the JobOptions that follow from the environment.
 #include "muster/job_options.h"
 
 #include <gmock/gmock.h>

@@ -23,7 +23,7 @@ fail() {
   failed=1
 }
 
-# All of these compile in one program.
+# These statements all compile in one program.
 accepted=""
 compiles() {
   accepted+="{ $1 }"$'\n'

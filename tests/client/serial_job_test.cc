@@ -1,3 +1,4 @@
+// Tests of a Job in serial mode: one process, without a coordinator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

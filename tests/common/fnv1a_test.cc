@@ -1,3 +1,4 @@
+// Tests of the FNV-1a hash.
 #include "common/fnv1a.h"
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Tests of addresses of the form HOST:PORT, and of the errors for malformed ones.
 #include "common/host_port.h"
 
 #include "gmock/gmock.h"

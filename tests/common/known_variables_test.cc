@@ -1,3 +1,4 @@
+// Tests that Muster knows all of its variables, and suggests the nearest name for misspelt ones.
 #include "common/known_variables.h"
 
 #include <regex>

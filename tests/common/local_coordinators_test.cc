@@ -1,3 +1,4 @@
+// Tests of the list of the coordinators that run on this machine.
 #include "common/local_coordinators.h"
 
 #include <signal.h>

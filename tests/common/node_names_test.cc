@@ -1,3 +1,4 @@
+// Tests of how messages name nodes.
 #include "common/node_names.h"
 
 #include "gtest/gtest.h"

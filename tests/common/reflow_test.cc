@@ -1,3 +1,4 @@
+// Tests of breaking help texts into lines.
 #include "common/reflow.h"
 
 #include "gtest/gtest.h"

@@ -1,3 +1,4 @@
+// Tests that the table of RPCs agrees with the service's descriptor.
 #include "common/rpcs.h"
 
 #include <string>

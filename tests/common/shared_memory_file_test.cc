@@ -1,3 +1,4 @@
+// Tests of files in /dev/shm that processes share.
 #include "common/shared_memory_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Tests of tokens and of token files that change.
 #include "common/token.h"
 
 #include <set>

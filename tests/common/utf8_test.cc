@@ -1,3 +1,4 @@
+// Tests of the check for valid UTF-8.
 #include "common/utf8.h"
 
 #include "gtest/gtest.h"

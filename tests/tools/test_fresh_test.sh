@@ -9,7 +9,8 @@ folder=$root/folder
 
 . tests/tools/stand_ins.sh
 
-# To enter the new system is to change to its checkout: "cd /muster" of run_commands goes there.
+# Makes stand-ins that enter the new system by changing to its checkout. "cd /muster" of
+# run_commands goes there.
 make_commands() {
   mkdir -p "$root/bin" "$folder"
   echo 'echo 0' | make_command id

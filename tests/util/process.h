@@ -12,7 +12,7 @@
 
 namespace muster::testing {
 
-// How a process ended.
+// The end of a process: an exit status or a signal.
 struct Exit {
   bool signaled = false;
   int code = 0;  // exit status, or the signal's number

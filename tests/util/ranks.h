@@ -16,7 +16,7 @@
 // tests/rank, whose arguments are steps.
 namespace muster::testing {
 
-// How a rank (tests/rank) ends after an error, and after all its steps.
+// The ends of a rank (tests/rank) after an error, and after all its steps.
 constexpr Exit kRankError = {false, 3};
 constexpr Exit kSuccess = {false, 0};
 

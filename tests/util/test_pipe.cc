@@ -15,7 +15,7 @@ namespace muster::testing {
 
 TestPipe::TestPipe() : path_(absl::StrCat(MakeTempDir(), "/pipe")) {
   EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  // Also opens it for writing, so that opening does not wait for another process.
+  // Opens it for writing too, so that opening does not wait for another process.
   fd_ = open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   EXPECT_GT(fcntl(fd_, F_SETPIPE_SZ, 4096), 0);
 }

@@ -1,3 +1,4 @@
+// Tests of the suggestions for misspelt commands and flags.
 #include "client/cli/hints.h"
 
 #include "gtest/gtest.h"

@@ -1,3 +1,4 @@
+// Tests of what the flags and variables of `muster run` mean, and of the errors for wrong ones.
 #include "client/cli/launch_plan.h"
 
 #include <map>

@@ -1,3 +1,4 @@
+// Tests of how the launcher mixes the lines of its ranks' output.
 #include "client/cli/line_mixer.h"
 
 #include "absl/strings/str_cat.h"

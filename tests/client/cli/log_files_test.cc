@@ -1,3 +1,4 @@
+// Tests of log files of ranks that are slow or cannot be written.
 #include "client/cli/log_files.h"
 
 #include <fcntl.h>

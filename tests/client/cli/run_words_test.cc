@@ -1,3 +1,4 @@
+// Tests of where the flags of `muster run` end and the program begins.
 #include "client/cli/run_words.h"
 
 #include "gmock/gmock.h"

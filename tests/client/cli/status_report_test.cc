@@ -1,3 +1,4 @@
+// Tests of what `muster status` prints of a job's status.
 #include "client/cli/status_report.h"
 
 #include <google/protobuf/text_format.h>

@@ -1,3 +1,4 @@
+// Tests of tables for terminals: widths, wide characters, control characters.
 #include "client/cli/text_table.h"
 
 #include "client/cli/display_width.h"

@@ -235,7 +235,7 @@ TEST(JoiningTest, RankOfALiveMemberIsNotGivenTwice) {
   options.rank = 0;
   auto first = StartJoin(options);
   auto second = StartJoin(options);
-  // One of the two holds the rank, and the other one's error says so.
+  // Waits for the call that is rejected. The other one holds the rank.
   while (first.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready &&
          second.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
   }

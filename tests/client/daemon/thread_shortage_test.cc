@@ -128,7 +128,7 @@ TEST(ThreadShortageTest, AListenerMayDestroyTheJobAllTheSame) {
   });
   const ThreadLimit none(0);
   jobs.Destroy(1);
-  // That thread is the job's last one.
+  // The listener's thread is the job's last one.
   EXPECT_TRUE(WaitUntil([&] {
     return listener != 0 &&
            !std::filesystem::exists(absl::StrCat("/proc/self/task/", listener.load()));

@@ -1,3 +1,4 @@
+// Tests of memory that one process shares with others by a ticket.
 #include "client/src/exchange/shared_segment.h"
 
 #include <gmock/gmock.h>

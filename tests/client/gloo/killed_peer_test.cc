@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, KilledPeerTest, ::testing::Values(1, 1000, 4 
 
 constexpr size_t kMessage = 64 << 20;
 
-// The peer's result, in shared memory: the received data and the status.
+// The peer's message and error, in shared memory.
 struct Received {
   std::array<std::atomic<char>, kMessage> data;
   char error[1024];

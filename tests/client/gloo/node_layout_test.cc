@@ -1,3 +1,4 @@
+// Tests of how ranks are assigned to nodes, and which rank serves which.
 #include "client/gloo/node_layout.h"
 
 #include <numeric>

@@ -25,7 +25,7 @@ using ::testing::Not;
 
 enum class Runner { kMain, kLast, kFirstOfLastNode };
 
-// Where a helper runs its function, and which ranks wait for it.
+// A helper: the rank that runs its function, and the ranks that wait for it.
 struct Scene {
   std::string scenario;
   Runner runner = Runner::kMain;

@@ -1,3 +1,4 @@
+// Tests of muster::Launch and Spawn, whose ranks are forks of this process.
 #include "muster/launch.h"
 
 #include <glob.h>

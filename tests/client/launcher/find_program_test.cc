@@ -1,3 +1,4 @@
+// Tests of where the launcher looks for musterd.
 #include "client/launcher/find_program.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// Tests of how the launcher counts GPUs.
 #include "client/launcher/gpu_count.h"
 
 #include <gtest/gtest.h>

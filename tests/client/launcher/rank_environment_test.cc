@@ -1,3 +1,4 @@
+// Tests of the environment that a launcher gives its ranks.
 #include "client/launcher/rank_environment.h"
 
 #include "absl/strings/str_cat.h"

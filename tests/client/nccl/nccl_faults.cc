@@ -74,7 +74,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 #ifndef __SANITIZE_THREAD__  // which has a pthread_cond_wait of its own
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*);
-  // By its version, since an older version of the function has another pthread_cond_t.
+  // Looks it up by version, since an older version of the function has another pthread_cond_t.
   static const auto wait =
       reinterpret_cast<Wait>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
   const int result = wait(condition, mutex);

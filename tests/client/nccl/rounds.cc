@@ -23,7 +23,7 @@ int EntriesOf(const char* directory) {
   return entries;
 }
 
-// How far the kernel's count may differ, since gRPC's pool of threads grows and shrinks.
+// The most by which the kernel's count may differ, since gRPC's pool of threads grows and shrinks.
 constexpr int kOfGrpc = 5;
 int FilesAndThreads() { return EntriesOf("/proc/self/fd") + EntriesOf("/proc/self/task"); }
 

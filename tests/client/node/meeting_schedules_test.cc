@@ -162,7 +162,7 @@ class Schedule {
         ++self.next;
         return;
       case MeetingEnd::kDeadline:
-        // It asks which members are missing. If none is, it calls again, later.
+        // The member asks which ranks are missing. If no rank is, it calls again, later.
         if (end.was_taken) self.withdrawn[self.next] = ++self.attempt;
         Withdraw(m, self.next);
         if (completed_.count(self.next) > 0) ++self.next;

@@ -1,3 +1,4 @@
+// Tests of a workspace in one process: what is written, read, replaced and refused.
 #include "muster/workspace.h"
 
 #include <gmock/gmock.h>

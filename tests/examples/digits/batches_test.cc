@@ -1,3 +1,4 @@
+// Tests of the order of images, and of how batches are split among ranks.
 #include "examples/digits/batches.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tests of reading the data set, and of the errors for malformed files.
 #include "examples/digits/dataset.h"
 
 #include <set>

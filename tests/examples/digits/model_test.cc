@@ -1,3 +1,4 @@
+// Tests of the model: loss, gradient and prediction.
 #include "examples/digits/model.h"
 
 #include <cmath>

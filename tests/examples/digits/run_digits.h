@@ -21,7 +21,7 @@ struct Curve {
   double final_accuracy = 0;
 };
 
-// How a run ended, with its standard output and error.
+// The end of a run, with its standard output and error.
 struct Ended {
   muster::testing::Exit exit;
   std::string output;

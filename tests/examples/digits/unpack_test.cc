@@ -1,3 +1,4 @@
+// Tests of unpacking the gzip file of the data set.
 #include "examples/digits/unpack.h"
 
 #include <zlib.h>
