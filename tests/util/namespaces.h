@@ -6,7 +6,7 @@
 namespace muster::testing {
 
 // Moves this process into its own namespaces (CLONE_NEWNET, CLONE_NEWNS). If the process lacks the
-// right, enters a user namespace with them, in which it is root. Must be called before any thread
+// right, also enters a user namespace, in which it is root. Must be called before any thread
 // is started. Returns "", or why this machine does not allow it.
 std::string EnterNamespaces(int kinds);
 

@@ -39,7 +39,8 @@ class CredentialsTest : public ::testing::Test {
     options_.world_size = 1;
   }
   absl::Status Join() { return Job::Join(options_).status(); }
-  // Joins with a short time-out, for handshakes that fail. How it fails may depend on timing.
+  // Joins with a short time-out. A failed handshake may be transient, so Join() retries it until
+  // then.
   absl::Status JoinSoon() {
     options_.timeout = absl::Seconds(2);
     return Join();

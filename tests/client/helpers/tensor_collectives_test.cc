@@ -256,7 +256,7 @@ TEST(TensorCollectivesFailureTest, AfterAnErrorOfOneRankTheNextCallConnectsAgain
       CallOptions options;
       options.cancellation = rank == 1 ? &cancellation : nullptr;
       std::atomic<bool> ended{false};
-      std::thread canceller([&] {  // as soon as a rank has arrived
+      std::thread canceller([&] {  // as soon as a result has arrived
         const volatile float& seen = data[size / 2];
         while (rank == 1 && seen == 1 && !ended) std::this_thread::yield();
         cancellation.Cancel();

@@ -81,7 +81,7 @@ TEST(LaunchTest, TheProcessesFormAJob) {
   }
 }
 
-// Checks that this process finds the token, which only processes of this launch can.
+// Joins with the token, which only processes of this launch find. Without it, joining must fail.
 absl::Status MeetWithTheToken(const std::string& said) {
   absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment();
   if (!options.ok()) return options.status();

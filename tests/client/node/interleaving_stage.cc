@@ -11,7 +11,7 @@ constexpr size_t kStackBytes = 128 << 10;
 constexpr int kMostSteps = 200'000;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// Returns stacks to reuse: making one costs more than a whole schedule.
+// Returns the stacks that can be reused: making one costs more than a whole schedule.
 std::vector<std::unique_ptr<char[]>>& SpareStacks() {
   static auto* const stacks = new std::vector<std::unique_ptr<char[]>>();
   return *stacks;

@@ -110,7 +110,7 @@ TEST_F(SegmentTest, APlaceIsTakenOnce) {
   EXPECT_EQ(again.status().code(), absl::StatusCode::kFailedPrecondition) << again.status();
 }
 
-// Puts a file there that a process has in use. Returns its descriptor.
+// Creates a file and locks it, like a process that uses it. Returns the descriptor.
 int Put(const std::string& path) {
   const int file = open(path.c_str(), O_CREAT | O_RDWR, 0600);
   flock(file, LOCK_SH);

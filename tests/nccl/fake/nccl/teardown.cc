@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(10);
 
-// Waits for the communicator's kernels. They end soon once it is aborted, and so does this wait.
+// Waits for the communicator's kernels, which end soon after an abort. Returns false if aborted.
 bool AwaitKernels(ncclComm_t comm) {
   std::unique_lock<std::mutex> lock(comm->mutex);
   comm->changed.wait(lock, [&] { return comm->completed == comm->launched; });
