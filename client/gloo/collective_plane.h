@@ -8,18 +8,20 @@
 
 namespace muster::internal {
 
-// A way that the collectives of a communicator go. `operation` gives count, element type, reduction
-// and root. All of them block. They throw Interrupted, PeerEnded, or what Gloo throws.
+// A way to run the collectives of one communicator: through shared memory, over connections, or
+// both. GlooBackend chooses one when the ranks meet (see README.md) and calls it from one thread.
+// `operation` gives the count, element type, reduction and root. All calls block until this rank's
+// part is done. They throw Interrupted, PeerEnded, or what Gloo throws.
 class CollectivePlane {
  public:
   virtual ~CollectivePlane() = default;
 
   virtual void AllReduce(const Operation& operation, const void* in, void* out) = 0;
-  // `out` is used on the root only.
+  // Writes `out` on the root only.
   virtual void Reduce(const Operation& operation, const void* in, void* out) = 0;
   virtual void Broadcast(const Operation& operation, void* data) = 0;
   virtual void AllGather(const Operation& operation, const void* in, void* out) = 0;
-  // `counts` has the elements of each rank.
+  // Gathers parts of different sizes; `counts` has the number of elements of each rank.
   virtual void AllGatherUneven(const Operation& operation, const void* in,
                                absl::Span<const size_t> counts, void* out) = 0;
   virtual void ReduceScatter(const Operation& operation, const void* in, void* out) = 0;

@@ -19,8 +19,8 @@
 namespace muster::internal {
 namespace {
 
-// Gloo takes element sizes from types, and reads nothing else from them. `set` is called with a
-// value of an unsigned type of the element's size.
+// Calls `set` with a value of an unsigned type of the element's size. Gloo takes only the element
+// size from the type.
 template <class F>
 void WithElementOf(DataType type, F&& set) {
   switch (SizeOf(type)) {
@@ -79,7 +79,7 @@ void GlooBroadcast(const GlooContext& context, const Operation& operation, void*
 }
 
 void GlooReduce(const GlooContext& context, const Operation& operation, const void* in, void* out) {
-  // Every rank reduces a part of the elements, and needs room for all of them.
+  // Needs room for all elements on every rank, since each rank reduces a part of them.
   const bool root = context->rank == operation.peer;
   std::vector<char> scratch(root ? 0 : operation.count * SizeOf(operation.type));
   void* const to = root ? out : scratch.data();

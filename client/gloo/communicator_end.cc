@@ -17,9 +17,8 @@ namespace {
 
 bool HasFailed(const EndedPeer& peer) { return !peer.words || peer.words->failed; }
 
-// Returns the peer to blame among those that did not end in the normal course: preferably one that
-// has spoken, since it knows more than can be seen from here, and else one that died without a
-// word.
+// Returns the peer to blame, if one has failed. Prefers a peer that has left words, since it knows
+// more than this rank can see, to a peer that died without a word.
 std::optional<EndedPeer> FailedPeer(const std::vector<EndedPeer>& ended) {
   std::optional<EndedPeer> mute;
   for (const EndedPeer& peer : ended) {
@@ -69,7 +68,7 @@ absl::Status CommunicatorEnd::Fail(const Operation& operation, const Deadline& d
   absl::Status status = ExplainInterruption(operation, deadline.timeout(), failure);
   if (status.ok()) status = ExplainBreak(operation, deadline, failure, &words);
   if (words.reason.empty()) words.reason = status.ToString();
-  // If a member was lost the job tells the peers, and says it better.
+  // If a member was lost, the job tells the peers, with a better error than this rank has.
   Close(absl::IsAborted(status) ? nullptr : &words);
   interruptor_->Raise(status);
   return status;
@@ -80,7 +79,7 @@ void CommunicatorEnd::Finish() {
   Close(&words);
 }
 
-// Returns OK if it was a broken connection that ended the operation.
+// Returns OK if a broken connection ended the operation.
 absl::Status CommunicatorEnd::ExplainInterruption(const Operation& operation,
                                                   absl::Duration timeout,
                                                   const CallFailure& failure) const {
@@ -104,7 +103,8 @@ absl::Status CommunicatorEnd::ExplainInterruption(const Operation& operation,
   }
 }
 
-// Fills `words` with the culprit's, to pass them on.
+// Returns the error of an operation whose peer failed. Sets `*words` to the peer's last words, if
+// it left some, so that they are passed on.
 absl::Status CommunicatorEnd::ExplainBreak(const Operation& operation, const Deadline& deadline,
                                            const CallFailure& failure, PeerEnd* words) {
   const std::string& reason = failure.reason;
@@ -124,11 +124,12 @@ absl::Status CommunicatorEnd::ExplainBreak(const Operation& operation, const Dea
                                  deadline.Remaining());
 }
 
-// Returns the peer to blame, or else `ended`, which is -1 if the operation saw no peer's end. Gloo
-// tells what uses a connection of its end one after another, so it may take a moment until all can
-// be seen, and more where its thread does not get to run in between. A peer that ended in the
-// normal course is blamed only if there is nobody else. Only an error that no peer is to blame for,
-// which is rare, takes all of the time.
+// Returns the peer to blame, or else `ended`, which is -1 if the operation saw no peer's end.
+//
+// Gloo reports a broken connection to its buffers one after another, and its thread may be
+// descheduled in between. So the reason may become visible a moment after the operation failed. A
+// failed peer is returned at once; a peer that ended normally only if no failed peer appears within
+// 100 ms. Only an error with no peer to blame, which is rare, takes the full 2 s.
 EndedPeer CommunicatorEnd::AwaitCulprit(int ended, const Deadline& deadline) {
   constexpr absl::Duration kForAnother = absl::Milliseconds(100);
   constexpr absl::Duration kForAny = absl::Seconds(2);
@@ -155,7 +156,7 @@ void CommunicatorEnd::Close(const PeerEnd* words) {
   }
   if (channels.empty()) return;
   const SigpipeGuard guard;
-  interruptor_->SetPatrol(nullptr);  // after this nobody uses them
+  interruptor_->SetPatrol(nullptr);  // afterwards no thread uses the channels
   if (words != nullptr) {
     std::vector<int> untold = Peers();
     std::reverse(channels.begin(), channels.end());

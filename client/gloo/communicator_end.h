@@ -15,36 +15,44 @@
 
 namespace muster::internal {
 
-// What stopped an operation that did not complete.
+// A record of what stopped an operation that did not complete.
 struct CallFailure {
-  std::string reason;        // Gloo's; empty if no connection failed under the operation
-  std::vector<int> awaited;  // the ranks that the operation waited for, where known
-  int ended = -1;            // the rank that the operation saw to have ended, where there is one
+  std::string reason;        // Gloo's text; empty if no connection failed during the operation
+  std::vector<int> awaited;  // the ranks that the operation waited for, if known
+  int ended = -1;            // the rank whose end the operation saw; -1 if it saw none
 };
 
 // The end of one rank's communicator. Finds out why an operation stopped and which peer is to
-// blame, tells the other peers, and closes what connects this rank to them.
+// blame, tells the other peers, and closes this rank's connections and shared memory. Tests:
+// tests/client/gloo/communicator_end_test.cc.
+//
+// The order matters. A peer notices when connections close, and then looks for the reason. So
+// Close() first sends the last words and closes the connections afterwards:
+//
+//   rank 1 fails, tells rank 2 "rank 1: time-out", and closes.
+//   Rank 2 sees a broken connection, finds the words, reports "rank 1: time-out", and passes it on.
 class CommunicatorEnd {
  public:
-  // `close` drops this rank's connections and memory. Peers notice, so it runs after they are told.
+  // `close` drops this rank's connections and memory. It runs after the peers were told, since they
+  // notice it.
   CommunicatorEnd(const Group& group, Interruptor* interruptor, std::function<void()> close);
 
-  // Listens to peers on `channel` from now on. Peers that it reaches are told on it in place of the
-  // channels that were added before. `close` may destroy it. While an operation is in progress the
-  // interruptor's thread calls Patrol() from now on.
+  // Adds a channel and watches it from now on. Peers that both this channel and earlier ones reach
+  // are told on this one. `close` may destroy the channel. From the first Add() on, the
+  // interruptor's thread calls Patrol() while an operation is in progress.
   void Add(EndChannel* channel);
 
-  // Raises the interruptor with UNAVAILABLE if a peer has failed: Gloo does not tell an operation
-  // in the middle of a message that its connection broke. From any thread.
+  // Raises the interruptor with UNAVAILABLE if a peer has failed. Needed because Gloo does not wake
+  // an operation whose connection broke in the middle of a message. Any thread may call this.
   void Patrol();
 
-  // Ends the communicator after an operation that did not complete, and returns the operation's
-  // error, with which the interruptor is raised. Blocks until the peer to blame is known, and until
-  // the job would know of its loss.
+  // Ends the communicator after an operation that did not complete. Returns the operation's error,
+  // and raises the interruptor with it. Blocks until the peer to blame is known; if that peer died
+  // without a word, also until the job has had time to report it lost.
   absl::Status Fail(const Operation& operation, const Deadline& deadline,
                     const CallFailure& failure);
 
-  // Ends the communicator in the normal course, unless it has ended.
+  // Ends the communicator normally, unless it has ended already.
   void Finish();
 
  private:
@@ -62,7 +70,7 @@ class CommunicatorEnd {
   const std::function<void()> close_;
 
   std::mutex mutex_;
-  std::vector<EndChannel*> channels_;  // none once the communicator has ended
+  std::vector<EndChannel*> channels_;  // empty once the communicator has ended
 };
 
 }  // namespace muster::internal

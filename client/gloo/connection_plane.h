@@ -6,10 +6,10 @@
 
 namespace muster::internal {
 
-// Gloo's collectives, over the connections of all ranks.
+// A plane that runs Gloo's own collectives, over the connections between all ranks.
 class ConnectionPlane final : public CollectivePlane {
  public:
-  // `context` must be there for as long as calls are made.
+  // `context` must outlive all calls.
   explicit ConnectionPlane(const GlooContext& context);
 
   void AllReduce(const Operation& operation, const void* in, void* out) override;

@@ -7,30 +7,32 @@
 
 namespace muster::internal {
 
-// Last words: why a rank ended its communicator.
+// The last words of a rank: why it ended its communicator.
 struct PeerEnd {
-  int rank = 0;         // the first rank to end: a rank that ends because of it passes its words on
-  bool failed = false;  // by an error; else in the normal course
+  int rank = 0;         // the first rank to end; a rank that ends because of it passes this on
+  bool failed = false;  // true: by an error; false: normally
   std::string reason;
 };
 
 // A peer whose communicator has ended.
 struct EndedPeer {
   int rank = 0;
-  // Nothing if the peer died without a word, or in the middle of its words.
+  // Empty if the peer died without a word, or in the middle of its words.
   std::optional<PeerEnd> words;
 };
 
-// A way by which ranks learn of each other's end. Thread-safe.
+// A channel on which ranks learn of each other's end: connections (PeerEnds) or the shared memory
+// of a node (NodeMemory). Thread-safe.
 class EndChannel {
  public:
   virtual ~EndChannel() = default;
 
-  // Returns the peers that have ended as far as this channel shows, ascending. Does not block.
+  // Returns the peers that have ended, as far as this channel shows, in ascending order. Does not
+  // block.
   virtual std::vector<EndedPeer> EndedPeers() = 0;
 
-  // Tells those of `ranks` that this channel reaches why this rank ends its communicator. Returns
-  // the others. Blocks for a moment at most; this rank does nothing else on the channel afterwards.
+  // Sends `words` to the ranks in `ranks` that this channel reaches, and returns the other ranks.
+  // Blocks for a moment at most. After this call, this rank uses the channel for nothing else.
   virtual std::vector<int> Tell(const PeerEnd& words, const std::vector<int>& ranks) = 0;
 };
 

@@ -9,19 +9,19 @@
 
 namespace muster::internal {
 
-// Thrown out of collectives by a wait that was interrupted.
+// An exception that a collective throws when one of its waits was interrupted.
 class Interrupted : public std::runtime_error {
  public:
   explicit Interrupted(std::vector<int> awaited)
       : std::runtime_error("interrupted"), awaited_(std::move(awaited)) {}
-  // The ranks that the wait was for.
+  // Returns the ranks that the wait was for.
   const std::vector<int>& awaited() const { return awaited_; }
 
  private:
   std::vector<int> awaited_;
 };
 
-// What a Gloo exception says, without the place in Gloo's source that it begins with.
+// Returns the text of a Gloo exception without its leading "[source file:line] ".
 inline std::string ReasonOf(const std::exception& error) {
   const std::string text = error.what();
   const size_t end = text.find("] ");

@@ -29,7 +29,8 @@ const bool registered =
 
 absl::Status Cancelled() { return absl::CancelledError(""); }
 
-// Opens the mesh's listening ends at the address that options and environment ask for.
+// Starts the interruptor, and listens for peers at the address that options and environment ask
+// for.
 absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_view wanted,
                                              Interruptor* interruptor) {
   if (absl::Status started = interruptor->Start(DescribePeer(group, group.rank())); !started.ok())
@@ -57,7 +58,7 @@ absl::StatusOr<std::vector<GlooPeerInfo>> ExchangeGlooPeerInfos(
   const absl::StatusOr<GlooPeerInfo> own = OwnPeerInfo(mesh);
   auto rendezvous = ExchangePeerInfos(group, kName, own, options);
   if (!rendezvous.ok()) return rendezvous.status();
-  rendezvous->numbered.Keep();  // nothing more is said there
+  rendezvous->numbered.Keep();  // the rendezvous carries nothing more
   absl::Status status = CheckGlooPeerInfos(group, rendezvous->infos);
   if (!status.ok()) return status;
   return std::move(rendezvous->infos);
@@ -78,7 +79,7 @@ GlooBackend::GlooBackend(const Group& group)
 
 absl::StatusOr<std::unique_ptr<Backend>> GlooBackend::Create(const Group& group,
                                                              const CommunicatorOptions& options) {
-  const SigpipeGuard guard;  // threads of Gloo and ours inherit it
+  const SigpipeGuard guard;  // threads that Gloo and this backend start inherit it
   std::unique_ptr<GlooBackend> backend(new GlooBackend(group));
   if (absl::Status status = backend->Assemble(options); !status.ok()) return status;
   return backend;
@@ -113,9 +114,9 @@ absl::Status GlooBackend::Connect(const std::vector<GlooPeerInfo>& infos,
   return status;
 }
 
-// A connection that the peer's kernel has accepted may wait for its process for ever. After this
-// all ranks are known to be there, and to be ready for last words. If the interruptor was raised
-// when the connections were just made, this is what fails.
+// Blocks until all ranks have arrived. A connection that the peer's kernel has accepted may wait
+// forever for its process. When this returns, all ranks are known to run, and to be ready for last
+// words. It fails if the interruptor was raised when the connections had just been made.
 absl::Status GlooBackend::Meet(const Deadline& deadline) {
   end_.Add(&mesh_->peer_ends());
   Operation operation;
@@ -123,7 +124,7 @@ absl::Status GlooBackend::Meet(const Deadline& deadline) {
   return RunPart(operation, deadline, [&](CollectivePlane& plane) { plane.Barrier(operation); });
 }
 
-// That they cannot is no failure.
+// Shares memory among ranks of a node where that is possible. Returns OK if it is not.
 absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
                                       const Deadline& deadline) {
   absl::StatusOr<NodeLayout> nodes = NodesThatShare(group_, infos);
@@ -138,8 +139,9 @@ absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
   return absl::OkStatus();
 }
 
-// All ranks of a node use it, or none. It has a name for no longer than it takes them to agree on
-// that; should all of them be killed meanwhile, until another communicator is made.
+// All ranks of a node use the region, or none does. The region has a name only until its ranks have
+// agreed on that. If all of them are killed before, the next region that is made takes the name
+// away.
 absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
     const std::vector<GlooPeerInfo>& infos, const Deadline& deadline, NodeLayout* nodes) {
   const NodeLayout wanted = *nodes;
@@ -231,14 +233,14 @@ absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions&
   return end_.Fail(operation, deadline, failure);
 }
 
-// When this returns, the call's time-out and cancellation can no longer raise the interruptor: a
-// cancellation that comes late counts for this call, or for none.
+// When this returns, the call's time-out and cancellation can no longer raise the interruptor. So a
+// late cancellation counts for this call or for none, and never for the next one.
 CallFailure GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<void()> call) {
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(*options.timeout);
   CallFailure failure;
   try {
-    // What has been cancelled before it began sends nothing.
+    // If the call was cancelled before it began, it sends nothing.
     if (!interruptor_.raised()) call();
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();
@@ -252,7 +254,7 @@ CallFailure GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<v
   return failure;
 }
 
-// The plane goes last: neighbours that wake up because of it find that the connections have broken.
+// Drops the plane last: neighbours that it wakes then find that the connections have broken.
 void GlooBackend::Disconnect() {
   mesh_.reset();
   plane_.reset();

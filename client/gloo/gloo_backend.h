@@ -20,9 +20,10 @@
 
 namespace muster::internal {
 
-// Gloo's collectives on CPU memory; where ranks are on one node, our own on memory that they share,
-// and over Gloo's connections from node to node, for all but messages and AllToAll. Linking
-// //client/gloo registers it as "gloo".
+// The backend "gloo": collectives on CPU memory. Linking //client/gloo registers it. Ranks of one
+// node use our own collectives on memory that they share; ranks of different nodes use Gloo's
+// connections. Messages and AllToAll always use connections. README.md describes the planes and how
+// the ranks choose one. Tests: tests/client/gloo.
 class GlooBackend final : public Backend {
  public:
   static absl::StatusOr<std::unique_ptr<Backend>> Create(const Group& group,
@@ -58,43 +59,47 @@ class GlooBackend final : public Backend {
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
   absl::Status Meet(const Deadline& deadline);
   absl::Status ShareMemory(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
-  // This rank's part of its node's memory, and in `nodes` what becomes of those that share none.
+  // Opens this rank's part of its node's memory. Sets `*nodes` to the layout in use: ranks of a
+  // node that cannot share count as nodes of one rank. Returns an error, with `*nodes` still set,
+  // if this rank shares no memory.
   absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::vector<GlooPeerInfo>& infos,
                                                            const Deadline& deadline,
                                                            NodeLayout* nodes);
   void ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes);
-  // What all ranks say. `number` tells these questions apart.
+  // Sends `yes` to all ranks and returns what each of them sent. `number` tells these questions
+  // apart.
   absl::StatusOr<std::vector<bool>> TellAll(bool yes, uint64_t number, const Deadline& deadline);
 
-  // One of the passes of a coalesced all-reduce.
+  // Runs one pass of a coalesced all-reduce.
   absl::Status AllReducePass(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
                              const CallOptions& options);
 
   Operation NextCollective(OperationKind kind, size_t count, DataType type);
-  // An operation on no elements, which Gloo refuses, is only counted.
+  // Runs `call` over connections, whatever the plane. An operation on no elements, which Gloo
+  // rejects, is only counted.
   absl::Status RunOverConnections(const Operation& operation, const CallOptions& options,
                                   absl::FunctionRef<void(const GlooContext&)> call);
   absl::Status Run(const Operation& operation, const CallOptions& options,
                    absl::FunctionRef<void(CollectivePlane&)> call);
-  // Run() as a part of a longer call.
+  // Runs a part of a longer call, with the time that is left of the whole.
   absl::Status RunPart(const Operation& operation, const Deadline& whole,
                        absl::FunctionRef<void(CollectivePlane&)> call);
   absl::Status RunCall(const Operation& operation, const CallOptions& options,
                        absl::FunctionRef<void()> call);
-  // Calls, until the options say to stop. Returns what stopped the call, unless that was the
-  // interruptor.
+  // Runs `call` until it completes or the options stop it. Returns what stopped it, or an empty
+  // record if it completed or the interruptor stopped it.
   CallFailure Attempt(const CallOptions& options, absl::FunctionRef<void()> call);
-  // Drops the connections and the memory. The communicator has ended.
+  // Drops the connections and the memory. Called once the communicator has ended.
   void Disconnect();
 
   const Group group_;
   Interruptor interruptor_;
   CommunicatorEnd end_;
   std::unique_ptr<Mesh> mesh_;              // null once the communicator has ended
-  std::unique_ptr<CollectivePlane> plane_;  // likewise
+  std::unique_ptr<CollectivePlane> plane_;  // null once the communicator has ended
   uint64_t collectives_ = 0;
-  std::vector<uint64_t> sent_;      // messages, by peer
-  std::vector<uint64_t> received_;  // likewise
+  std::vector<uint64_t> sent_;      // number of messages, by peer
+  std::vector<uint64_t> received_;  // number of messages, by peer
 };
 
 }  // namespace muster::internal

@@ -1,4 +1,4 @@
-// GlooBackend's operations.
+// The operations of GlooBackend: each one describes its call and hands it to the plane.
 
 #include <cstring>
 #include <numeric>
@@ -12,8 +12,8 @@
 namespace muster::internal {
 namespace {
 
-// Small buffers are copied together up to this size: a pass around the ranks costs more than the
-// copies. Buffers of this size go alone, where they are.
+// Buffers are packed together up to this size, because a pass around the ranks costs more than the
+// copies. A buffer of this size or more is reduced in place, alone.
 constexpr size_t kPassBytes = size_t{4} << 20;
 
 size_t BytesOf(absl::Span<const Buffer> buffers, size_t element_size) {
@@ -22,7 +22,7 @@ size_t BytesOf(absl::Span<const Buffer> buffers, size_t element_size) {
   return bytes;
 }
 
-// Neighbours that are reduced together, in the order of `buffers`.
+// Divides `buffers` into runs of neighbours that are reduced together, in order.
 std::vector<absl::Span<const Buffer>> PassesOf(absl::Span<const Buffer> buffers,
                                                size_t element_size) {
   std::vector<absl::Span<const Buffer>> passes;

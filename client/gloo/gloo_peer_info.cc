@@ -16,7 +16,7 @@ std::string Offer(const Group& group, const std::vector<GlooPeerInfo>& infos, in
                       infos[index].address(), " (", infos[index].interface(), ")");
 }
 
-// The first rank on another host than `index`; -1 if there is none.
+// Returns the first rank on another host than rank `index`, or -1 if there is none.
 int RankOnAnotherHost(const std::vector<GlooPeerInfo>& infos, int index) {
   for (size_t i = 0; i < infos.size(); ++i) {
     if (infos[i].host() != infos[index].host()) return static_cast<int>(i);

@@ -12,11 +12,12 @@ namespace muster::internal {
 
 using sdk::v1::GlooPeerInfo;
 
-// This rank's, without its endpoints.
+// Returns this rank's info, without its endpoints.
 GlooPeerInfo MakeGlooPeerInfo(const NetworkAddress& address);
 
-// FAILED_PRECONDITION if two ranks cannot reach each other at the addresses that they offer: a
-// loopback address and different hosts, or IPv4 and IPv6. Names both.
+// Checks that all ranks can reach each other at the addresses that they offer. Returns
+// FAILED_PRECONDITION, naming both ranks, if one offers a loopback address to a rank on another
+// host, or one offers IPv4 and the other IPv6.
 absl::Status CheckGlooPeerInfos(const Group& group, const std::vector<GlooPeerInfo>& infos);
 
 }  // namespace muster::internal

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// Prefixes of the slots of what Gloo has no collective for. Gloo's own are below 0x10
-// (gloo/types.h).
+// Slot prefixes for messages that are not part of a Gloo collective. Gloo's own prefixes are below
+// 0x10 (gloo/types.h).
 namespace muster::internal {
 
 constexpr uint8_t kSendRecvSlotPrefix = 0x41;

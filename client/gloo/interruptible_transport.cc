@@ -10,10 +10,10 @@
 namespace muster::internal {
 namespace {
 
-// Never reached: the interruptor ends waits. Small enough to be added to a clock's time.
+// Never reached, since the interruptor ends waits. Small enough to be added to a clock's time.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
-// The ranks of pending sends or receives, in the order in which they were issued.
+// The ranks of pending sends or receives, in the order of the calls.
 using Ranks = absl::InlinedVector<int, 8>;
 
 class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public Interruptible {
@@ -32,8 +32,8 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
     inner_->abortWaitSend();
   }
 
-  // Gloo passes the time-out of the collective on to each of its waits; the interruptor's deadline
-  // is that of the whole.
+  // Waits ignore Gloo's time-out. Gloo passes the time-out of the whole collective to each of its
+  // waits, while the interruptor's deadline is for the whole collective.
   bool waitRecv(int* rank, std::chrono::milliseconds) override {
     int source = -1;
     CheckNotRaised(receiving_from_);
@@ -78,7 +78,8 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
     const auto found = std::find(ranks->begin(), ranks->end(), rank);
     if (found != ranks->end()) ranks->erase(found);
   }
-  // A buffer that is made after the interruptor woke the others is not woken.
+  // Throws if the interruptor was raised already. A buffer that is made after the interruptor has
+  // woken its targets is not woken again.
   void CheckNotRaised(const Ranks& awaited) const {
     if (interruptor_->raised()) throw Interrupted(Copy(awaited));
   }

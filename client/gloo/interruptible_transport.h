@@ -7,11 +7,11 @@
 #include "gloo/transport/context.h"
 #include "gloo/transport/unbound_buffer.h"
 
-// Gloo's transport with waits that another thread can end. Gloo itself has no public way to do so:
+// Gloo's transport, with waits that another thread can end. Gloo has no public way to do so:
 // closing the connections does not wake a blocked collective.
 namespace muster::internal {
 
-// Passes everything on to `inner`, and wraps the buffers that it makes.
+// A context that passes all calls on to `inner`, and wraps the buffers that it makes.
 class InterruptibleContext final : public gloo::transport::Context {
  public:
   InterruptibleContext(std::shared_ptr<gloo::transport::Context> inner, Interruptor* interruptor);

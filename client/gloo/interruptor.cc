@@ -9,11 +9,11 @@
 namespace muster::internal {
 namespace {
 
-// How often the thread looks around. Beginning an operation wakes it only for a deadline before its
-// next look, so that operations cost no switch of threads.
+// How often the thread checks. Arm() wakes the thread only if the deadline is before its next
+// check, so a short operation costs no thread switch.
 constexpr std::chrono::milliseconds kPatrolPeriod(250);
 
-// Longer time-outs are cut to this, so that adding them to the clock's time does not overflow.
+// Longer time-outs are reduced to this, so that adding them to the clock's time does not overflow.
 constexpr absl::Duration kLongest = absl::Hours(24 * 365);
 
 }  // namespace

@@ -16,8 +16,8 @@
 
 namespace muster::internal {
 
-// Something that a thread is blocked in and that another one can wake. After Interrupt() its waits
-// return at once.
+// An object that a thread may be blocked in and that another thread can wake. After Interrupt(),
+// its waits return at once.
 class Interruptible {
  public:
   virtual void Interrupt() = 0;
@@ -26,11 +26,16 @@ class Interruptible {
   ~Interruptible() = default;
 };
 
-// Ends the operations of one communicator: at the deadline of the one in progress, or when Raise()
-// says so. Gloo's own time-outs are not used, because they close the connections before this rank
-// can tell its peers why.
+// Ends the operations of one communicator: at the deadline of the operation in progress, or when
+// another thread calls Raise(). Gloo's own time-outs are not used, because they close the
+// connections before this rank can tell its peers why.
 //
-// Has a thread of its own, which does the waking, so that Raise() never blocks. Thread-safe.
+//   interruptor.Arm(timeout);
+//   ... the operation; its waits throw Interrupted once raised() ...
+//   interruptor.Disarm();
+//
+// The interruptor has its own thread, which wakes the targets, so Raise() never blocks.
+// Thread-safe.
 class Interruptor {
  public:
   Interruptor() = default;
@@ -38,28 +43,30 @@ class Interruptor {
   Interruptor(const Interruptor&) = delete;
   Interruptor& operator=(const Interruptor&) = delete;
 
-  // Starts the thread. Nothing is interrupted before. RESOURCE_EXHAUSTED, which says that it is for
-  // the communicator of `rank`, if the process gets none.
+  // Starts the thread. Before this, nothing is interrupted. Returns RESOURCE_EXHAUSTED if the
+  // process cannot start a thread; the error names `rank` as the communicator's owner.
   absl::Status Start(absl::string_view rank);
 
   // Ends the operation in progress and all later ones. Only the first call counts. Does not block.
-  // A `why` with a text is the whole error; one without is for the operation to explain.
+  // If `why` has a message, it is the complete error. If not, the operation adds the explanation.
   void Raise(const absl::Status& why);
 
-  // OK until then. At a deadline: DEADLINE_EXCEEDED without a text.
+  // Returns the status of the first Raise(), or OK before it. After a deadline, returns
+  // DEADLINE_EXCEEDED without a message.
   absl::Status status() const;
   bool raised() const { return raised_.load(std::memory_order_acquire); }
 
-  // An operation begins, and ends.
+  // Starts and stops the clock of one operation.
   void Arm(absl::Duration timeout);
   void Disarm();
 
-  // Called from the interruptor's thread now and then while an operation is in progress; it may
-  // call Raise(). After this returns a former patrol is not running and never will.
+  // Sets a function that the interruptor's thread calls about every 250 ms while an operation is in
+  // progress. The function may call Raise(). When this returns, the former function is not running
+  // and never runs again.
   void SetPatrol(std::function<void()> patrol);
 
   void Add(Interruptible* target);
-  // After this returns `target` is not and will not be interrupted.
+  // Removes a target. When this returns, `target` is not being interrupted and never will be.
   void Remove(Interruptible* target);
 
  private:
@@ -75,7 +82,7 @@ class Interruptor {
   std::condition_variable changed_;
   absl::Status why_;
   std::optional<Clock::time_point> deadline_;  // of the operation in progress
-  Clock::time_point next_look_;                // when the thread looks at the deadline again
+  Clock::time_point next_look_;                // when the thread checks the deadline next
   bool stopping_ = false;
   std::atomic<bool> raised_{false};
 

@@ -33,7 +33,7 @@ absl::StatusOr<NodeLayout> NodesThatShare(const Group& group,
       return absl::FailedPreconditionError(
           absl::StrCat(DescribePeer(group, rank), " has ", kVariable, "=0"));
     }
-    // One that knows no boot id is alone.
+    // A rank without a boot id is alone.
     const std::string& kernel = infos[rank].boot_id();
     names.push_back(kernel.empty() ? absl::StrCat(rank)
                                    : absl::StrCat(kernel, "/", group.member(rank).node_id));

@@ -13,17 +13,22 @@
 
 namespace muster::internal {
 
-// Whether this process's communicators may use shared memory: MUSTER_GLOO_SHARED_MEMORY.
-// INVALID_ARGUMENT if that is neither 0 nor 1.
+// Returns whether this process's communicators may use shared memory: MUSTER_GLOO_SHARED_MEMORY, by
+// default true. INVALID_ARGUMENT if the variable is neither 0 nor 1.
 absl::StatusOr<bool> MayShareMemory();
 
-// Which ranks try to share memory: those of one node, as the job calls it, and one kernel. An error
-// says why none of the group do.
+// Returns the layout of the ranks that try to share memory: ranks with the same node id and the
+// same running kernel. An error says why no two ranks of the group do.
 absl::StatusOr<NodeLayout> NodesThatShare(const Group& group,
                                           const std::vector<GlooPeerInfo>& infos);
 
-// The memory of this rank's node, which the first of its ranks makes and the others open, each
-// after the one before has told all about it. An error says why this rank has none.
+// Make or open the memory of this rank's node. The order is:
+//
+//   1. The first rank of each node calls MakeNodeRegion(); it returns null on the other ranks.
+//   2. All ranks tell each other whether they have made one (`made`).
+//   3. The other ranks call OpenNodeRegion().
+//
+// An error says why this rank has no memory.
 absl::StatusOr<std::unique_ptr<SharedRegion>> MakeNodeRegion(
     const NodeLayout& nodes, int rank, const std::vector<GlooPeerInfo>& infos);
 absl::StatusOr<std::unique_ptr<SharedRegion>> OpenNodeRegion(const Group& group,
@@ -31,12 +36,13 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> OpenNodeRegion(const Group& group,
                                                              const std::vector<GlooPeerInfo>& infos,
                                                              const std::vector<bool>& made);
 
-// Why this rank's node does not share memory although this rank has it.
+// Returns why this rank's node does not share memory although this rank has opened it, or OK if it
+// does.
 absl::Status CannotShare(const Group& group, const NodeLayout& nodes,
                          const std::vector<bool>& can_share);
 
-// For the log: how the collectives go; `why` says why this rank has no shared memory. And where
-// none has.
+// Return a text for the log on how the collectives go. `why` is the reason why this rank, or every
+// rank, has no shared memory.
 std::string DescribeSharing(const NodeLayout& nodes, const absl::Status& why);
 std::string DescribeNoSharing(const absl::Status& why);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr absl::string_view kOperation = "connecting the communicator";
 
-// Gloo's context over connections that somebody else has made.
+// A Gloo context over connections that exist already.
 class ContextOver final : public gloo::Context {
  public:
   explicit ContextOver(std::shared_ptr<gloo::transport::Context> transport)
@@ -27,8 +27,8 @@ class ContextOver final : public gloo::Context {
   }
 };
 
-// Listening at an address is all that Gloo needs to know: its own look-up by name or interface
-// would choose another address of an interface with several.
+// Returns a device that listens at `address`. Passes the address itself: Gloo's own look-up by name
+// or interface might choose another address of an interface with several.
 std::shared_ptr<gloo::transport::Device> MakeDevice(const NetworkAddress& address) {
   gloo::transport::tcp::attr attr;
   attr.hostname = address.text;
@@ -41,7 +41,7 @@ std::shared_ptr<gloo::transport::Device> MakeDevice(const NetworkAddress& addres
   return std::make_shared<gloo::transport::tcp::Device>(attr);
 }
 
-// Wakes a connect that waits for its peer, by closing what it waits on.
+// Wakes a connect that waits for its peer, by closing all pairs.
 class ConnectingPairs final : public Interruptible {
  public:
   ConnectingPairs(gloo::transport::Context* context, Interruptor* interruptor)
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<Mesh>> Mesh::Listen(const Group& group,
   try {
     mesh->Open(address);
   } catch (const std::system_error& error) {
-    // Of all that Gloo does here, only its thread fails in this way.
+    // Gloo throws system_error here only if it cannot start its thread.
     return NoThread(absl::StrCat("serve the connections of ", DescribePeer(group, group.rank())),
                     error);
   } catch (const std::exception& error) {
@@ -86,7 +86,7 @@ void Mesh::Open(const NetworkAddress& address) {
   own_ = MakeGlooPeerInfo(address);
   for (int i = 0; i < group_.size(); ++i) own_.add_endpoints();
   transport_ = MakeDevice(address)->createContext(group_.rank(), group_.size());
-  transport_->setTimeout(gloo::kNoTimeout);  // the interruptor's deadlines count
+  transport_->setTimeout(gloo::kNoTimeout);  // only the interruptor ends waits
   for (int peer = 0; peer < group_.size(); ++peer) {
     if (peer == group_.rank()) continue;
     const std::vector<char> endpoint = transport_->createPair(peer)->address().bytes();
@@ -128,7 +128,8 @@ absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooPeerInfo>& infos,
   return absl::OkStatus();
 }
 
-// Peers are connected in the order of their ranks, so those from `first` on are not.
+// Returns the error of an interrupted Connect(). Peers are connected in the order of their ranks,
+// so the peers from `first` on are not connected.
 absl::Status Mesh::NotConnected(int first) const {
   const absl::Status why = interruptor_->status();
   if (!why.message().empty()) return why;

@@ -17,12 +17,12 @@
 
 namespace muster::internal {
 
-// The connections of one rank to all others of its group, as Gloo's collectives want them. They are
-// made in two steps, between which the ranks exchange their infos: Gloo's own rendezvous would look
-// up each pair on its own.
+// The connections of one rank to all others of its group, as Gloo's collectives need them. They are
+// made in two steps, Listen() and Connect(). In between, the ranks exchange their infos in one
+// rendezvous. Gloo's own rendezvous would look up each pair separately.
 class Mesh {
  public:
-  // Listens at `address`, once for each peer. UNAVAILABLE says what Gloo could not do.
+  // Listens at `address`, with one endpoint for each peer. UNAVAILABLE says what Gloo could not do.
   static absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group,
                                                       const NetworkAddress& address,
                                                       Interruptor* interruptor);
@@ -30,17 +30,18 @@ class Mesh {
   // Flushes what was sent, and closes the connections.
   ~Mesh();
 
-  // Where peers are to connect to.
+  // Returns the endpoints to which the peers connect.
   const GlooPeerInfo& peer_info() const { return own_; }
 
-  // Connects to all peers. Blocks until then, or until the interruptor is raised, whose status it
-  // returns with the ranks that are not connected. Errors otherwise as of a broken connection.
+  // Connects to all peers. Blocks until all are connected. If the interruptor is raised, returns
+  // its status, naming the ranks that are not connected yet. Other errors are as for a broken
+  // connection.
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
 
-  // For Gloo's collectives.
+  // Returns the context for Gloo's collectives. Call it after Connect() only.
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
 
-  // After Connect().
+  // Returns the ends of the connections. Call it after Connect() only.
   PeerEnds& peer_ends() { return *peer_ends_; }
 
  private:

@@ -40,7 +40,7 @@ std::string TextOf(const NetworkAddress& address) {
   return text;
 }
 
-// False for what is not an IP address of an interface that is up.
+// Converts an IP address of an interface that is up. Returns false for every other entry.
 bool Convert(const ifaddrs& entry, NetworkAddress* address) {
   if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_UP) == 0) return false;
   const int family = entry.ifa_addr->sa_family;
@@ -58,7 +58,7 @@ std::string ListOf(const std::vector<NetworkAddress>& addresses) {
   });
 }
 
-// How well an address suits as that of its interface; lower is better.
+// Returns how well an address suits as the address of its interface; lower is better.
 int Preference(const NetworkAddress& address) {
   if (!address.is_ipv6()) return 0;
   return IsLinkLocal(address) ? 2 : 1;
@@ -74,8 +74,8 @@ const NetworkAddress* FindInterface(const std::vector<NetworkAddress>& addresses
   return best;
 }
 
-// The canonical spelling of an IP address; other texts unchanged. Sockets that serve IPv4 and IPv6
-// show the former as "::ffff:192.0.2.7".
+// Returns the canonical spelling of an IP address, and any other text unchanged. Sockets that serve
+// both IPv4 and IPv6 show an IPv4 address as "::ffff:192.0.2.7".
 std::string Canonical(absl::string_view text) {
   const std::string plain(absl::StripPrefix(text, "::ffff:"));
   char spelled[INET6_ADDRSTRLEN];
@@ -92,7 +92,7 @@ const NetworkAddress* FindAddress(const std::vector<NetworkAddress>& addresses,
   const std::string canonical = Canonical(wanted);
   for (const NetworkAddress& address : addresses) {
     if (address.text == canonical) return &address;
-    // A link-local address without its interface.
+    // Matches a link-local address without its interface.
     if (absl::StartsWith(address.text, absl::StrCat(canonical, "%"))) return &address;
   }
   return nullptr;

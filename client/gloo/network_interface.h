@@ -11,7 +11,7 @@
 
 namespace muster::internal {
 
-// An address of this host, at which peers can reach it.
+// An address of this host at which peers can reach it.
 struct NetworkAddress {
   std::string interface;              // "eth0"
   std::string text;                   // "192.0.2.7", "fe80::1%eth0"
@@ -22,13 +22,13 @@ struct NetworkAddress {
   bool is_ipv6() const { return socket_address.ss_family == AF_INET6; }
 };
 
-// Every address of every interface that is up.
+// Returns every address of every interface that is up.
 absl::StatusOr<std::vector<NetworkAddress>> LocalNetworkAddresses();
 
-// The address among `addresses` that this process offers its peers: `wanted` (an IP address or the
-// name of an interface; CommunicatorOptions::interface), else the one that MUSTER_INTERFACE names,
-// else `default_address`. Of an interface with several addresses: IPv4, else global IPv6, else
-// link-local IPv6. NOT_FOUND lists what is there.
+// Returns the address among `addresses` that this process offers its peers: `wanted`
+// (CommunicatorOptions::interface, an IP address or the name of an interface), else the address
+// that MUSTER_INTERFACE names, else `default_address`. If an interface has several addresses,
+// prefers IPv4, then global IPv6, then link-local IPv6. NOT_FOUND lists the addresses that exist.
 absl::StatusOr<NetworkAddress> ChooseNetworkAddress(const std::vector<NetworkAddress>& addresses,
                                                     absl::string_view wanted,
                                                     absl::string_view default_address);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// Share `index` of `shares` of `whole`.
+// Returns share `index` of `shares` even shares of `whole`.
 Piece ShareOf(const Piece& whole, size_t index, size_t shares) {
   const size_t exact = (whole.bytes + shares - 1) / shares;
   const size_t size = (exact + kCacheLine - 1) / kCacheLine * kCacheLine;
@@ -45,7 +45,8 @@ int NodeLayout::Counterpart(int rank, int node) const {
   return nodes_[node][index_of(rank) % nodes_[node].size()];
 }
 
-// Each begins with the node after its own, so that not all send to one at a time.
+// Starts with the node after this rank's own, so that not all ranks send to the same node at a
+// time.
 std::vector<int> NodeLayout::ServedBy(int rank) const {
   std::vector<int> served;
   const int count = static_cast<int>(nodes_.size());

@@ -9,31 +9,35 @@
 
 namespace muster::internal {
 
-// Which ranks of a group share memory with each other: the nodes, as the data plane has them. The
-// same on all ranks, in whatever order these lie on the nodes. Nodes are numbered by their first
-// ranks, the ranks of a node by their order in the group.
+// A table of which ranks of a group share memory with each other. A "node" here is such a set of
+// ranks, which may be smaller than a node of the job. All ranks compute the same table, in whatever
+// order the ranks lie on the nodes. Nodes are numbered by their first ranks, and the ranks of a
+// node by their order in the group. Tests: tests/client/gloo/node_layout_test.cc.
 class NodeLayout {
  public:
-  // `nodes` has a name of each rank's.
+  // `nodes` has the name of each rank's node.
   explicit NodeLayout(const std::vector<std::string>& nodes);
 
-  // The same where ranks of a node are alone, each, if one of them cannot share its memory.
+  // Returns this layout with some nodes split: if one rank of a node cannot share its memory, all
+  // ranks of the node become nodes of one rank.
   NodeLayout WhereAll(const std::vector<bool>& can_share) const;
 
   int ranks() const { return static_cast<int>(places_.size()); }
   const std::vector<std::vector<int>>& nodes() const { return nodes_; }
   int node_of(int rank) const { return places_[rank].node; }
-  int index_of(int rank) const { return places_[rank].index; }  // among those of its node
+  int index_of(int rank) const { return places_[rank].index; }  // among the ranks of its node
   const std::vector<int>& neighbours_of(int rank) const { return nodes_[node_of(rank)]; }
   bool all_alone() const { return nodes_.size() == places_.size(); }
 
-  // Who of `node` deals with `rank`: itself, where it is one of that node.
+  // Returns the rank of `node` that exchanges data with `rank`. A rank of `node` is its own
+  // counterpart.
   int Counterpart(int rank, int node) const;
-  // Those whose counterpart on its own node `rank` is: of other nodes first, then itself.
+  // Returns the ranks whose counterpart on its node is `rank`: first ranks of other nodes, then
+  // itself.
   std::vector<int> ServedBy(int rank) const;
 
-  // Shares `bytes` out to all nodes but `except`, if that is one, evenly, and what a node has to
-  // its ranks. Shares begin at cache lines; some may be empty.
+  // Divides `bytes` evenly among all nodes, and each node's share evenly among its ranks. Node
+  // `except`, if not -1, gets none. Shares begin at cache lines; some may be empty.
   Pieces SharesOf(size_t bytes, int except = -1) const;
 
  private:

@@ -44,7 +44,8 @@ std::vector<int> NodeMemory::Tell(const PeerEnd& words, const std::vector<int>& 
   return untold;
 }
 
-// A neighbour that is still creating its communicator does not look into the memory yet.
+// Returns whether `rank` reads this memory. A neighbour that is still creating its communicator
+// does not yet.
 bool NodeMemory::Reaches(int rank) {
   const auto found = std::find(ranks_.begin(), ranks_.end(), rank);
   return found != ranks_.end() &&

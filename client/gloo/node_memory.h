@@ -16,23 +16,24 @@ namespace muster::internal {
 // The memory that the ranks of a node share, and their collectives on it. The interruptor ends
 // their waits.
 //
-// What the ranks say at their end goes through the memory too: nothing can be in its way there, as
-// half of a message can on a connection.
+// The ranks leave their last words in this memory too. Words on a connection may be stuck behind
+// half of another message; in memory nothing can be in their way.
 class NodeMemory final : public Interruptible, public EndChannel {
  public:
-  // `ranks` has what those of the node are in the group; `index` is this one's among them.
-  // `patrol`, called from the waiting thread now and then, may raise the interruptor.
+  // `ranks` lists the ranks of the node by their numbers in the group; `index` is this rank's place
+  // in the list. A thread that waits calls `patrol` now and then; it may raise the interruptor.
   NodeMemory(std::unique_ptr<SharedRegion> region, const std::vector<int>& ranks, int index,
              Interruptor* interruptor, std::function<void()> patrol);
-  // Ranks that wait for this one see that it has ended.
+  // Marks this rank as ended, which ranks that wait for it see.
   ~NodeMemory() override;
 
-  // In whose calls ranks are numbered as on the node; in what they throw, as in the group.
+  // Returns the collectives. Their arguments number ranks as on the node; their exceptions, as in
+  // the group.
   SharedCollectives& collectives() { return collectives_; }
 
   void Interrupt() override { collectives_.board().Wake(); }
 
-  // Returns those that have spoken. The others' connections show that they have ended.
+  // Returns the peers that have left last words. The connections show which other peers have ended.
   std::vector<EndedPeer> EndedPeers() override;
   std::vector<int> Tell(const PeerEnd& words, const std::vector<int>& ranks) override;
 

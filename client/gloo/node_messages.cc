@@ -19,7 +19,7 @@ char* NodeMessages::Scratch(size_t bytes) {
 
 void NodeMessages::Send(Kind kind, int rank, const void* data, size_t bytes) {
   if (bytes == 0) return;
-  // Gloo only reads it.
+  // The cast is safe: Gloo only reads from a buffer that is sent.
   sending_.push_back(context_->createUnboundBuffer(const_cast<void*>(data), bytes));
   sending_.back()->send(rank, SlotOf(kind));
 }

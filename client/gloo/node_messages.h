@@ -10,27 +10,27 @@
 
 namespace muster::internal {
 
-// What one rank sends to ranks of other nodes, and receives of them, in one collective. Gloo's
-// thread moves it while this one does something else. Nothing is sent for no bytes. All calls throw
+// The messages between one rank and ranks of other nodes in one collective. Gloo's thread moves the
+// data while this thread does something else. A message of no bytes is not sent. All calls throw
 // what Gloo throws, and Interrupted.
 //
-// Until this object is gone Gloo's thread may read and write the memory of every message that was
-// not awaited: a call may throw in between. So that memory is the caller's, who outlives this, or
-// Scratch().
+// Any call may throw while messages are in flight. Until this object is destroyed, Gloo's thread
+// may still read and write the memory of every message that was not awaited. So that memory must
+// outlive this object: it belongs to a caller that does, or comes from Scratch().
 class NodeMessages {
  public:
-  // Between two ranks there is at most one message of each kind at a time.
+  // At most one message of each kind is in flight between two ranks.
   enum class Kind { kPartial, kResult };
 
   NodeMessages(const GlooContext& context, const Operation& operation);
 
-  // Memory that stays until Gloo's thread no longer uses it. Not zeroed.
+  // Returns memory that stays valid until Gloo's thread no longer uses it. Not zeroed.
   char* Scratch(size_t bytes);
 
   void Send(Kind kind, int rank, const void* data, size_t bytes);
-  // Its number.
+  // Posts a receive and returns its number.
   size_t Receive(Kind kind, int rank, void* data, size_t bytes);
-  // Each is awaited at most once.
+  // Blocks until the message of this number has arrived. Call it at most once for each number.
   void AwaitReceived(size_t number);
   void AwaitSent();
 
@@ -41,7 +41,7 @@ class NodeMessages {
 
   const GlooContext& context_;
   const uint32_t tag_;
-  std::vector<std::unique_ptr<char[]>> scratch_;  // outlives the buffers, which come after it
+  std::vector<std::unique_ptr<char[]>> scratch_;  // outlives the buffers below
   std::vector<Buffer> sending_;
   std::vector<Buffer> receiving_;  // null for no bytes
 };

@@ -21,40 +21,42 @@ enum class OperationKind {
   kAllToAll,
   kAllGatherUneven,
   kBarrier,
-  kMeeting,  // the barrier that Create() ends with
+  kMeeting,  // the steps of Create(): a barrier and two all-gathers
 };
 
-// One call on a communicator, for its messages' tag and for errors.
+// One call on a communicator, as its messages' tag and its errors need it.
 struct Operation {
   OperationKind kind = OperationKind::kBarrier;
-  size_t count = 0;  // elements; of one rank, where ranks contribute parts
+  size_t count = 0;  // elements; if each rank contributes a part, elements of one part
   DataType type = DataType::kUint8;
-  ReduceOp op = ReduceOp::kSum;  // of reductions
+  ReduceOp op = ReduceOp::kSum;  // for reductions
   int peer = 0;                  // the root
-  uint64_t number = 0;           // of this rank's collectives, from 1
-  // Of kExchange, of whose messages `count` is the sum: what it is, by DescribeExchange().
+  uint64_t number = 0;           // among this rank's collectives, from 1
+  // For kExchange: its text, by DescribeExchange(). `count` is then the sum over all messages.
   std::string exchange;
-  // Of what has parts of several sizes: HashOf() them; then `count` is that of all.
+  // For operations on parts of several sizes: HashOf() the sizes. `count` is then their sum.
   uint64_t sizes = 0;
 
-  // "AllReduce of 10 float32 (sum), collective 3", "Send of 4 int32 to rank 2".
+  // Returns a text such as "AllReduce of 10 float32 (sum), collective 3" or "Send of 4 int32 to
+  // rank 2".
   std::string Describe() const;
 
-  // A hash of all that ranks must agree on. Messages of ranks that disagree have different tags, so
-  // that they wait for each other instead of being written into buffers of the wrong size, for
-  // which Gloo ends the process. The same in every process.
+  // Returns a hash of everything that ranks must agree on, the same in every process. Ranks that
+  // disagree use different tags, so they wait for each other until the time-out. With equal tags,
+  // data could arrive in a buffer of the wrong size, for which Gloo ends the process.
   uint32_t Tag() const;
 
-  // The same and the number itself: differs from that of any other call for longer.
+  // Returns the tag together with the low bits of the number. It repeats much later than Tag().
   uint64_t WideTag() const { return number << 32 | Tag(); }
 
   size_t bytes() const { return count * SizeOf(type); }
 };
 
-// The same for one message: its two ends name different peers, and count alike.
+// One message with its number. The two ends name different peers but count alike, so both compute
+// the same tag.
 struct NumberedMessage {
   Message message;
-  uint64_t number = 0;  // among those to, or from, the peer, from 1
+  uint64_t number = 0;  // among the messages to, or from, the peer; from 1
 
   uint32_t Tag() const;
 };

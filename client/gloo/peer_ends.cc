@@ -15,20 +15,20 @@ namespace {
 uint64_t WordsSlot() { return gloo::Slot::build(kLastWordsSlotPrefix, 0); }
 uint64_t CanarySlot() { return gloo::Slot::build(kCanarySlotPrefix, 0); }
 
-// Writing some hundred bytes to a connection that is not full takes no time; a full one has a peer
-// that does not read.
+// How long Tell() waits for slow peers. Writing some hundred bytes to a connection takes no time
+// unless it is full, and then its peer does not read.
 constexpr absl::Duration kFlushWait = absl::Milliseconds(100);
 
-// Returns what ends the waits for slow peers: upon a time-out of Gloo's own, Gloo closes the
-// connections to all peers. Null if this process can have no more threads; then nothing is waited
-// for.
+// Returns an interruptor that ends the waits for slow peers. A time-out of Gloo's own would close
+// the connections to all peers. Returns null if this process cannot start a thread; then Tell()
+// does not wait.
 std::unique_ptr<Interruptor> MakeTimer(int rank) {
   auto timer = std::make_unique<Interruptor>();
   if (!timer->Start(absl::StrCat("rank ", rank)).ok()) return nullptr;
   return timer;
 }
 
-// Returns whether the connection took it.
+// Returns whether the connection accepted the message.
 bool Send(gloo::transport::UnboundBuffer* buffer, int rank) {
   try {
     buffer->send(rank, WordsSlot());
@@ -60,8 +60,8 @@ std::unique_ptr<PeerEnds::Peer> PeerEnds::Meet(int rank) {
   return peer;
 }
 
-// A wait that is told to end before it begins returns at once, unless its connection has failed:
-// then it throws.
+// Returns whether the connection has failed. An aborted wait returns at once if the connection is
+// whole, and throws if it has failed.
 bool PeerEnds::CheckBroken(Peer* peer) {
   if (peer->broken) return true;
   try {
@@ -73,9 +73,9 @@ bool PeerEnds::CheckBroken(Peer* peer) {
   return peer->broken;
 }
 
-// A wait for the words would have to end by a time-out, upon which Gloo closes all connections of
-// this rank. There is no need for one: Gloo's thread receives in order, and once the connection has
-// broken it writes no more.
+// Reads the words without waiting for them. A wait could end only by a time-out, upon which Gloo
+// closes all connections of this rank. None is needed: Gloo's thread receives in order, and writes
+// nothing more once the connection has broken.
 std::vector<EndedPeer> PeerEnds::EndedPeers() {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<EndedPeer> ended;
@@ -107,7 +107,7 @@ std::vector<int> PeerEnds::Tell(const PeerEnd& words, const std::vector<int>& ra
   return untold;
 }
 
-// For a peer that is gone or does not read, the wait fails.
+// Waits until the words are written. For a peer that is gone or does not read, the wait fails.
 void PeerEnds::Flush(const std::vector<Buffer>& sent, Interruptor* timer) {
   timer->Arm(kFlushWait);
   for (const Buffer& buffer : sent) {

@@ -12,24 +12,25 @@
 
 namespace muster::internal {
 
-// The ends of the connections of one rank: which have broken, and what their peers said last. With
-// every peer two receives are outstanding from the beginning: one for its last words, and one that
-// nothing is ever sent to, which fails when the connection does. Thread-safe.
+// The ends of one rank's connections: which have broken, and what the peers' last words were. For
+// every peer, two receives are pending from the start. One is for the peer's last words. The other
+// is a canary: nothing is ever sent to it, so it fails exactly when the connection fails.
+// Thread-safe. Tests: tests/client/gloo/peer_ends_test.cc.
 class PeerEnds final : public EndChannel {
  public:
-  // Over connected pairs; keeps `context`.
+  // Watches the connected pairs of `context`, and keeps it alive.
   explicit PeerEnds(std::shared_ptr<gloo::transport::Context> context);
 
-  // Returns the peers whose connections have broken, with what they said before that.
+  // Returns the peers whose connections have broken, with the last words that arrived before.
   std::vector<EndedPeer> EndedPeers() override;
 
-  // Tells those whose connections are whole, as far as these can take it soon.
+  // Sends `words` to the peers whose connections are whole. Waits at most 100 ms for slow ones.
   std::vector<int> Tell(const PeerEnd& words, const std::vector<int>& ranks) override;
 
  private:
   using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-  // The buffers come after what they point to, so that they go first.
+  // The buffers are declared after the memory that they point to, so they are destroyed first.
   struct Peer {
     WrittenWords received{};
     Buffer words;

@@ -9,13 +9,13 @@
 namespace muster::internal {
 namespace {
 
-// Elements travel in blocks of at most this size, so that a block stays in the cache between its
-// arrival and its reduction, and the scratch memory is small.
+// The largest block that travels at a time. A block of this size stays in the cache between its
+// arrival and its reduction, and scratch memory stays small.
 constexpr size_t kBlockBytes = 1 << 20;
 
-// A block goes around the ring, once for each rank's part of it: in each step every rank sends to
-// its right what it has reduced so far of one part, and adds its own to what comes from the left.
-// The part that comes last is its own.
+// A ring of ranks that reduces one block. In each step, every rank sends its partial result of one
+// part to its right, and adds its own elements to the partial result from its left. The part that
+// comes last is this rank's own.
 class Ring {
  public:
   Ring(gloo::Context* context, size_t block_bytes, uint64_t slot)
@@ -27,11 +27,11 @@ class Ring {
         send_(context->createUnboundBuffer(outgoing_.data(), block_bytes)),
         receive_(context->createUnboundBuffer(incoming_.data(), block_bytes)) {}
 
-  // The part that this rank adds to in `step` (from 0 to the number of ranks - 1; 0 has nothing to
-  // add to yet).
+  // Returns the part that this rank handles in `step`, from 0 to the number of ranks - 1. In step 0
+  // it only sends.
   int PartOf(int step) const { return (rank_ - 1 - step + 2 * size_) % size_; }
 
-  // Sends the outgoing block while the incoming one arrives.
+  // Sends the outgoing block while the incoming block arrives.
   void Shift(size_t bytes) {
     receive_->recv((rank_ - 1 + size_) % size_, slot_, 0, bytes);
     send_->send((rank_ + 1) % size_, slot_, 0, bytes);
@@ -48,7 +48,7 @@ class Ring {
   const uint64_t slot_;
   std::vector<char> outgoing_;
   std::vector<char> incoming_;
-  std::unique_ptr<gloo::transport::UnboundBuffer> send_;  // before its memory goes
+  std::unique_ptr<gloo::transport::UnboundBuffer> send_;  // destroyed before its memory
   std::unique_ptr<gloo::transport::UnboundBuffer> receive_;
 };
 

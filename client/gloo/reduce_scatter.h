@@ -10,9 +10,10 @@
 
 namespace muster::internal {
 
-// out = this rank's part of the reduction of all ranks' `in`; `count` elements for each rank.
-// Gloo's own works on int counts, reduces in place, and needs buffers bound to one pair. Throws
-// what Gloo throws. `out` may be this rank's part of `in`.
+// Reduces all ranks' `in`, and writes this rank's part of the result to `out`, which may be this
+// rank's part of `in`. Each part has `count` elements. Throws what Gloo throws. Used instead of
+// Gloo's own reduce-scatter, which takes int counts, reduces in place, and needs buffers bound to
+// one pair.
 void RingReduceScatter(const std::shared_ptr<gloo::Context>& context, const void* in, void* out,
                        size_t count, size_t element_size, ReduceFunction reduce, uint32_t tag);
 

@@ -10,28 +10,29 @@ namespace {
 constexpr size_t kCacheLine = 64;
 constexpr size_t kPage = 4096;
 
-// What the slots of all ranks take together, about: they should stay in the processors' caches.
+// The approximate size of the slots of all ranks together, which should fit in the processors'
+// caches.
 constexpr size_t kSlotsBytes = size_t{8} << 20;
 constexpr size_t kLeastChunk = size_t{16} << 10;
 constexpr size_t kLargestChunk = size_t{256} << 10;
 
-// Up to so many bytes of all ranks together every rank reduces all by itself: reading them costs
-// less than waiting once more.
+// Up to this many bytes of all ranks together, every rank reduces everything: reading it costs less
+// than a second wait.
 constexpr size_t kSmall = size_t{32} << 10;
 
-// Partial results of so many bytes stay in the first cache while they grow.
+// Partial results of this size stay in the first-level cache during a reduction.
 constexpr size_t kBlock = 4096;
 
 constexpr size_t RoundedUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
 constexpr size_t PiecesOf(size_t size, size_t piece) { return (size + piece - 1) / piece; }
 
-// The size of piece `index` of `total`.
+// Returns the size of piece `index` of `total`.
 size_t PieceAt(size_t index, size_t piece, size_t total) {
   const size_t begin = std::min(index * piece, total);
   return std::min(piece, total - begin);
 }
 
-// Empty vectors have no address.
+// Copies bytes. Skips empty ranges, since an empty vector has no address.
 void Copy(void* to, const void* from, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
@@ -48,7 +49,7 @@ size_t MostBytesIn(absl::Span<const Pieces> pieces) {
   return most;
 }
 
-// What of one piece lies in a range of all.
+// The part of one piece that lies in a range of all pieces.
 struct Part {
   size_t piece;   // its index
   size_t offset;  // in the buffer
@@ -56,10 +57,10 @@ struct Part {
   size_t bytes;
 };
 
-// Calls `f` for the parts of `pieces` that `bytes` bytes from `begin` on consist of.
+// Calls `f` for each part of `pieces` in the range of `bytes` bytes from `begin` on.
 template <class F>
 void ForRange(const Pieces& pieces, size_t begin, size_t bytes, F f) {
-  size_t start = 0;  // where a piece begins, counted over all
+  size_t start = 0;  // where piece i begins, counted over all pieces
   for (size_t i = 0; i < pieces.size(); start += pieces[i].bytes, ++i) {
     const size_t from = std::max(begin, start);
     const size_t to = std::min(begin + bytes, start + pieces[i].bytes);
@@ -110,7 +111,8 @@ SharedCollectives::SharedCollectives(void* memory, int rank, int ranks, StepBoar
 
 bool SharedCollectives::IsSmall(size_t bytes) const { return bytes * board_.ranks() <= kSmall; }
 
-// Slices begin at cache lines, so that no two ranks write to one; the last ones may be empty.
+// Returns the slice of `rank`. Slices begin at cache lines, so no two ranks write to the same line.
+// The last slices may be empty.
 SharedCollectives::Slice SharedCollectives::SliceOf(int rank, size_t bytes) const {
   const size_t size = RoundedUp(PiecesOf(bytes, board_.ranks()), kCacheLine);
   return {std::min(rank * size, bytes), PieceAt(rank, size, bytes)};
@@ -131,7 +133,7 @@ void SharedCollectives::Reduce(uint64_t tag, const void* in, void* out, size_t b
   AllReduce(tag, in, board_.rank() == root ? out : nullptr, bytes, reduction);
 }
 
-// Where there is no `out`, this rank only contributes.
+// Reduces small data with one wait. If `out` is null, this rank only contributes.
 void SharedCollectives::ReduceAtOnce(uint64_t tag, const void* in, void* out, size_t bytes,
                                      const Reduction& reduction) {
   board_.Begin(tag);
@@ -144,8 +146,9 @@ void SharedCollectives::ReduceAtOnce(uint64_t tag, const void* in, void* out, si
   Combine(sources_, static_cast<char*>(out), bytes, reduction, board_.ranks());
 }
 
-// In step s chunk s is copied to the slot, a slice of chunk s - 1 reduced, and chunk s - 2 copied
-// out, so that every wait is for something that the others have done a whole step ago.
+// Reduces large data chunk by chunk. In step s, each rank copies chunk s to its slot, reduces its
+// slice of chunk s - 1, and copies out chunk s - 2. So every wait is for work that the other ranks
+// began a whole step before.
 void SharedCollectives::ReduceInSlices(uint64_t tag, const void* in, void* out, size_t bytes,
                                        const Reduction& reduction) {
   const char* const from = static_cast<const char*>(in);
@@ -171,7 +174,7 @@ void SharedCollectives::ReduceInSlices(uint64_t tag, const void* in, void* out, 
   }
 }
 
-// All but the slice that this rank reduces.
+// Copies everything but the slice that this rank reduces itself.
 void SharedCollectives::CopyToSlot(const char* chunk, size_t bytes) {
   const Slice own = SliceOf(board_.rank(), bytes);
   const size_t end = own.begin + own.bytes;
@@ -270,7 +273,7 @@ void SharedCollectives::ReduceScatter(uint64_t tag, const void* in, void* out, s
   ReducePieces(tag, in, pieces, {result}, reduction, [](size_t) {});
 }
 
-// A chunk is a block of each rank's pieces.
+// Here a chunk consists of one block for each rank.
 void SharedCollectives::ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
                                      absl::Span<char* const> results, const Reduction& reduction,
                                      AtByte after) {

@@ -13,18 +13,18 @@
 
 namespace muster::internal {
 
-// Where things are in the shared memory of a communicator. The same on all of its ranks.
+// The layout of a communicator's shared memory, the same on all of its ranks.
 struct SharedLayout {
   explicit SharedLayout(int ranks);
 
-  size_t board;    // bytes at the beginning
-  size_t chunk;    // of data that a rank puts into one slot
-  size_t results;  // and of what it has reduced, behind that
+  size_t board;    // bytes of the StepBoard, at the beginning
+  size_t chunk;    // bytes of data that a rank puts into one slot
+  size_t results;  // bytes of results that it reduced, after the chunk
   size_t slot;
   size_t total;
 };
 
-// How a reduction goes over elements that are taken for bytes.
+// A reduction as a function on untyped memory.
 struct Reduction {
   Reduction(DataType type, ReduceOp op);
 
@@ -34,8 +34,8 @@ struct Reduction {
   size_t element;  // bytes
 };
 
-// out = all of `sources`, of `bytes` each, in their order; averages are of `ranks` ranks. `out` may
-// be one of them.
+// Reduces `sources`, of `bytes` each, in their order, and writes the result to `out`, which may be
+// one of them. Averages divide by `ranks`.
 void Combine(absl::Span<const char* const> sources, char* out, size_t bytes,
              const Reduction& reduction, int ranks);
 
@@ -44,49 +44,54 @@ struct Piece {
   size_t offset = 0;
   size_t bytes = 0;
 };
-// What one rank has to do with, piece by piece.
+// The pieces of a buffer that one rank reads or writes, in order.
 using Pieces = std::vector<Piece>;
 
-// Called with a number of bytes, counted over all pieces of this rank from the first one's.
+// A callback that gets a number of bytes, counted over all pieces of this rank from the first
+// piece.
 using AtByte = absl::FunctionRef<void(size_t end)>;
 
-// Collectives of ranks that share memory. Data passes through the slots of a StepBoard, a chunk in
-// each step; a rank writes one chunk while the others read the one before.
+// Collectives of ranks that share memory. Data passes through the slots of a StepBoard, one chunk
+// in each step: a rank writes one chunk while the other ranks read the chunk before.
 //
 // Reductions combine the ranks' elements in the order of the ranks, whatever the size: ((r0 op r1)
-// op r2) ..., so all ranks have the same bits, and the same on every run. Each rank reduces its
-// slice of a chunk, for all.
+// op r2) and so on. So all ranks get the same bits, on every run. Each rank reduces one slice of a
+// chunk for all ranks.
 //
-// All of them block, and throw what StepBoard throws. Sizes are in bytes. `tag` is the same for all
-// ranks that make the same call, and differs from that of other calls.
+// All calls block, and throw what StepBoard throws. Sizes are in bytes. `tag` must be the same on
+// all ranks that make the same call, and different for different calls. Tests:
+// tests/client/gloo/shared_collectives_test.cc, bits_test.cc.
 class SharedCollectives {
  public:
-  // `memory` has the layout's size, and was zero when the first rank came. `names`: as StepBoard's.
+  // `memory` has the layout's total size, and was zero before the first rank used it. `names` is as
+  // StepBoard's.
   SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped,
                     std::vector<int> names = {});
 
-  // `in` and `out` are the same or disjoint.
+  // `in` and `out` must be the same or disjoint.
   void AllReduce(uint64_t tag, const void* in, void* out, size_t bytes, const Reduction& reduction);
-  // `out` is used on the root only.
+  // Writes `out` on the root only.
   void Reduce(uint64_t tag, const void* in, void* out, size_t bytes, const Reduction& reduction,
               int root);
   void Broadcast(uint64_t tag, void* data, size_t bytes, int root);
-  // `parts` has the size of each rank's part. `in` is this rank's place in `out`, or disjoint.
+  // `parts` has the size of each rank's part. `in` must be this rank's place in `out`, or disjoint.
   void AllGather(uint64_t tag, const void* in, absl::Span<const size_t> parts, void* out);
-  // `out` is this rank's part of `in`, or disjoint.
+  // `out` must be this rank's part of `in`, or disjoint.
   void ReduceScatter(uint64_t tag, const void* in, void* out, size_t part,
                      const Reduction& reduction);
   void Barrier(uint64_t tag);
 
-  // Each rank's pieces of `data` go to the same places in the others' `data`. `before` is called
-  // before this rank's are read up to there: they may come from elsewhere meanwhile.
+  // Copies each rank's pieces of `data` to the same places in the other ranks' `data`. Calls
+  // `before` before it reads this rank's pieces up to that byte, so the data may still arrive
+  // meanwhile.
   void SpreadPieces(uint64_t tag, void* data, absl::Span<const Pieces> pieces, AtByte before);
-  // Each rank gets the reduction of its pieces of all ranks' `in`: `results` has a place for each
-  // of its own, which may be where the piece is. `after` is called when they are there so far.
+  // Gives each rank the reduction of its pieces over all ranks' `in`. `results` has a place for
+  // each piece of this rank, which may be the place of the piece itself. Calls `after` when the
+  // results up to that byte are there.
   void ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
                     absl::Span<char* const> results, const Reduction& reduction, AtByte after);
 
-  // For the end of its waits, and of its rank.
+  // Returns the board, to end its waits and to exchange last words.
   StepBoard& board() { return board_; }
 
  private:
@@ -109,9 +114,9 @@ class SharedCollectives {
   void CopyToSlot(const char* chunk, size_t bytes);
   void ReduceSlice(const char* own_chunk, size_t bytes, const Reduction& reduction);
   void CopyResults(char* chunk, size_t bytes) const;
-  // The others' pieces of one chunk, to their places in `data`.
+  // Copies the other ranks' pieces of one chunk to their places in `data`.
   void CopyPieces(size_t index, absl::Span<const Pieces> pieces, char* data) const;
-  // What the others reduce of one block, to the slot.
+  // Copies the pieces of one block that other ranks reduce to this rank's slot.
   void CopyBlocks(size_t index, size_t block, absl::Span<const Pieces> pieces, const char* in);
   void ReduceBlock(size_t index, size_t block, const Pieces& own, const char* in,
                    absl::Span<char* const> results, const Reduction& reduction);

@@ -8,7 +8,7 @@
 
 namespace muster::internal {
 
-// The collectives of a communicator whose ranks all share the memory of one node.
+// A plane for a communicator whose ranks all share the memory of one node.
 class SharedPlane final : public CollectivePlane {
  public:
   SharedPlane(std::unique_ptr<NodeMemory> memory, int ranks);

@@ -5,9 +5,9 @@
 
 namespace muster::internal {
 
-// Gloo writes to sockets in a way that raises SIGPIPE when the peer is gone. While this object
-// lives, the signal does not reach the calling thread, nor threads that it starts; one that came
-// meanwhile is forgotten at the end. The program's own handling of SIGPIPE is left alone.
+// Blocks SIGPIPE in the calling thread, and in threads that it starts, for this object's lifetime.
+// Needed because Gloo's writes raise SIGPIPE when the peer is gone. A SIGPIPE that arrived
+// meanwhile is discarded at the end. The program's own handling of SIGPIPE does not change.
 class SigpipeGuard {
  public:
   SigpipeGuard() {

@@ -13,12 +13,13 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// A sleeper that nobody wakes looks around so often: whoever should have done so may have died.
+// How long a rank sleeps before it looks again on its own. The rank that should wake it may have
+// died.
 constexpr int64_t kNapNanos = 20'000'000;
 
-// How often a rank looks before it sleeps, for some 20 us in all, where it has a processor to
-// itself. Where it has not, whoever it waits for may need this one; sched_yield() would give it to
-// any other program instead, for a whole time slice.
+// How often a rank looks before it sleeps, about 20 us in all. Only if each rank has its own
+// processor: otherwise the awaited rank may need this processor. sched_yield() is no substitute,
+// since it may give the processor to another program for a whole time slice.
 constexpr int kLooks = 600;
 
 int Processors() {
@@ -34,33 +35,34 @@ void Relax() {
 #endif
 }
 
-// Whether a rank has ended, and whether it has said why.
+// Whether a rank has ended, and whether it has left last words.
 enum Ended : uint32_t { kNotEnded = 0, kEndedMute = 1, kEndedWithWords = 2 };
 
-// Of numbers that wrap.
+// Compares numbers that wrap.
 bool AtLeast(uint32_t number, uint32_t wanted) {
   return static_cast<int32_t>(number - wanted) >= 0;
 }
 
 }  // namespace
 
-// Written by its rank; but for `sleepers`, the ranks that sleep until `published` changes.
+// One rank's line. Only that rank writes to it, except `sleepers`, the number of ranks that sleep
+// until `published` changes.
 struct alignas(kCacheLine) StepBoard::Line {
-  std::atomic<uint32_t> published;  // steps, so the last one's number + 1; wraps
+  std::atomic<uint32_t> published;  // number of published steps: the last step + 1; wraps
   std::atomic<uint32_t> sleepers;
   std::atomic<uint32_t> ended;         // an Ended
-  std::atomic<uint32_t> here;          // 1
-  std::atomic<uint64_t> tags[kSlots];  // of what was published with each slot
+  std::atomic<uint32_t> here;          // 1 once the rank has opened its board
+  std::atomic<uint64_t> tags[kSlots];  // the tags of the steps published with each slot
 };
 
-// How many times a rank has published one of the steps that share this. Only whoever comes last
-// wakes those who sleep.
+// A counter that the steps with the same number modulo kCounts share: how many times ranks have
+// published one of them. Only the rank that publishes a step last wakes the sleepers.
 struct alignas(kCacheLine) StepBoard::Count {
   std::atomic<uint32_t> value;
   std::atomic<uint32_t> sleepers;
 };
 
-// Counts, then lines, then last words, which nobody reads before they are there.
+// Layout: counts, then lines, then last words. Words are read only after their rank's line says so.
 size_t StepBoard::BytesFor(int ranks) {
   return kCounts * sizeof(Count) + ranks * (sizeof(Line) + sizeof(WrittenWords));
 }
@@ -90,7 +92,7 @@ StepBoard::~StepBoard() {
   Wake();
 }
 
-// The words come first: a rank that dies in between has not ended here, and nobody reads a half of
+// Writes the words first. A rank that dies in between has not ended here, so no rank reads half of
 // them.
 void StepBoard::End(const PeerEnd& words) {
   this->words(rank_) = WrittenWords::Of(words);
@@ -119,7 +121,7 @@ StepBoard::Count& StepBoard::count(int64_t step) const {
   return reinterpret_cast<Count*>(memory_)[step % kCounts];
 }
 
-// What the count of a step is when all have published it.
+// Returns the value of the count when all ranks have published the step.
 uint32_t StepBoard::CountAfter(int64_t step) const {
   return static_cast<uint32_t>(ranks_ * (step / kCounts + 1));
 }
@@ -149,7 +151,9 @@ std::vector<int> StepBoard::NamesOf(std::vector<int> ranks) const {
 void StepBoard::Publish() {
   Line& own = line(rank_);
   own.tags[slot()].store(tag_, std::memory_order_relaxed);
-  // Sequentially consistent, here and in Wait(): either a sleeper sees the step, or it is seen.
+  // Here and in Wait(), both accesses are sequentially consistent. A rank that goes to sleep adds
+  // itself to `sleepers` and reads the number again; this rank stores the number and then reads
+  // `sleepers`. So at least one of them sees the other, and no wake-up is lost.
   own.published.store(static_cast<uint32_t>(step_ + 1), std::memory_order_seq_cst);
   if (own.sleepers.load(std::memory_order_seq_cst) != 0) SharedFutex::Wake(&own.published);
   Count& all = count(step_);
@@ -184,7 +188,8 @@ void StepBoard::AwaitPeer(int peer) {
   CheckTags(peer, peer + 1);
 }
 
-// Ranks that have not made the same call never come together again.
+// Blocks until this rank is stopped if some ranks have made another call: their steps never match
+// again.
 void StepBoard::CheckTags(int first, int end) {
   std::vector<int> disagreeing;
   for (int peer = first; peer < end; ++peer) {
@@ -205,8 +210,8 @@ bool StepBoard::Spin(Reached reached) const {
   return reached();
 }
 
-// `late` says whom the wait is for. Who has ended has published all that it ever will, so it is
-// asked after that was seen.
+// Throws if the wait must end. `late` returns the ranks that the wait is still for. It is called
+// after `ended` was read, because a rank that has ended has published all that it ever will.
 template <class Late>
 void StepBoard::CheckStopped(bool slept, Late late) {
   if (stopped_(slept)) throw Interrupted(NamesOf(late()));

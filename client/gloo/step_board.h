@@ -13,7 +13,7 @@
 
 namespace muster::internal {
 
-// Thrown by a wait for ranks of which one has ended its communicator, and will never come.
+// An exception that a wait throws if one of the ranks that it waits for has ended its communicator.
 class PeerEnded : public std::runtime_error {
  public:
   explicit PeerEnded(int rank) : std::runtime_error("its communicator has ended"), rank_(rank) {}
@@ -23,43 +23,54 @@ class PeerEnded : public std::runtime_error {
   const int rank_;
 };
 
-// How the ranks of one node keep in step while they work on shared memory. Every collective is a
-// number of steps, which all ranks count alike. In a step a rank may write to one of its kSlots
-// slots, reads what others have written in the step before, and publishes the step. So
+// A board on which the ranks of one node keep in step while they work on shared memory. Each
+// collective is a number of steps, which all ranks count alike. In a step, a rank may write to one
+// of its kSlots slots, reads what other ranks wrote in the step before, and publishes the step:
 //
-//   - what step t has written is read in step t + 1, after a wait for those who wrote it;
-//   - what stands in its slot since step t - 3 has been read by all who have published t - 2, which
-//     is waited for before anything is written. That is long ago as a rule: nobody waits there.
+//   board.Begin(tag);
+//   board.AwaitSlot();   // all ranks have read what this slot had three steps ago
+//   ... write to slot() ...
+//   board.Publish();     // the next step begins
+//   board.AwaitPeers();  // all ranks have published the step before
+//   ... read the other ranks' slot_before() ...
 //
-// The last step of a collective, in which nothing is written, is not published: the first step of
-// the next one is the same. A barrier, or a small reduction, is one publication and one wait.
+// Why three slots are enough: what step t writes is read in step t + 1. In step t the slot still
+// has what step t - 3 wrote. Ranks read that in step t - 2, before they publish t - 2. So a rank
+// that waits for all to publish t - 2 may overwrite it. As a rule that was long ago, and the wait
+// does not block.
 //
-// Each rank writes to its own line and counts itself in once a step; there are no locks, so a rank
-// that dies at any instruction leaves everything whole. The others wait until they are told of it.
-// Waits end by exceptions: Interrupted when `stopped` says so, and PeerEnded.
+// The last step of a collective writes nothing and is not published: the first step of the next
+// collective continues it. A barrier, or a small reduction, is one publication and one wait.
 //
-// For one thread, but for Wake(), IsHere() and WordsOf().
+// There are no locks. Each rank writes to its own line and increments one count in each step, so a
+// rank that dies at any instruction leaves the memory consistent. The other ranks wait until they
+// are told of its death. A wait ends by an exception: Interrupted if `stopped` returns true, or
+// PeerEnded.
+//
+// Wake(), IsHere() and WordsOf() may be called from any thread, the other functions from one thread
+// only. Tests: tests/client/gloo/shared_collectives_test.cc, node_ends_test.cc,
+// killed_rank_test.cc.
 class StepBoard {
  public:
-  // How many ranks may share a board.
+  // The highest number of ranks that may share a board.
   static constexpr int kMaxRanks = 256;
   static constexpr int kSlots = 3;
 
-  // Whether the wait in progress is to end. It is asked before each time that the thread sleeps,
-  // and with `slept` after it has done so for a while in vain.
+  // Returns whether the wait in progress must end. A waiting thread asks before each sleep; `slept`
+  // is true if it has slept for a while before and is still waiting.
   using Stopped = std::function<bool(bool slept)>;
 
   static size_t BytesFor(int ranks);
 
-  // Lets ranks begin at this step, a multiple of 8, as if they had come so far. For tests: the
-  // numbers that are shared wrap.
+  // Prepares `memory` as if all ranks had published the steps before `step`, a multiple of 8. For
+  // tests of numbers that wrap.
   static void StartAt(uint32_t step, void* memory, int ranks);
 
-  // On memory that was zero, or what StartAt() made of it, when the first rank came, and has the
-  // alignment of a cache line. It must outlive the board. `names` has what the ranks are called in
-  // exceptions; empty: by their numbers here.
+  // `memory` was zero, or prepared by StartAt(), before the first rank used it. It is aligned to a
+  // cache line and must outlive the board. `names` has the rank numbers that exceptions use; if
+  // empty, they use the numbers on the board.
   StepBoard(void* memory, int rank, int ranks, Stopped stopped, std::vector<int> names = {});
-  // Tells the others that this rank has ended, unless End() has.
+  // Marks this rank as ended, unless End() has done so.
   ~StepBoard();
   StepBoard(const StepBoard&) = delete;
   StepBoard& operator=(const StepBoard&) = delete;
@@ -67,37 +78,38 @@ class StepBoard {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  // A collective begins. Ranks whose collectives have different tags wait for each other until they
-  // are stopped, and see nothing of each other's data.
+  // Begins a collective. Ranks whose collectives have different tags wait for each other until they
+  // are stopped, and never read each other's data.
   void Begin(uint64_t tag) { tag_ = tag; }
 
-  // Before this step's slot is written.
+  // Blocks until this step's slot may be written.
   void AwaitSlot() { AwaitAll(step_ - 2); }
-  // Before the others' slots of the step before are read; or that of one.
+  // Block until the slots that all other ranks, or `peer`, wrote in the step before may be read.
   void AwaitPeers();
   void AwaitPeer(int peer);
-  // This step is done.
+  // Publishes this step, and begins the next one.
   void Publish();
 
-  // Which of a rank's slots is written in this step, and was in the step before.
+  // Return which of a rank's slots is written in this step, and was written in the step before.
   int slot() const { return static_cast<int>(step_ % kSlots); }
   int slot_before() const { return static_cast<int>((step_ - 1) % kSlots); }
 
-  // Tells the others that this rank has ended, and why. Nothing but the destructor comes after it.
+  // Marks this rank as ended and leaves its last words. Only the destructor may be called
+  // afterwards.
   void End(const PeerEnd& words);
-  // What `peer` said in End(); nothing if it has not, or if it ended without a word.
+  // Returns the words that `peer` left with End(), or nullopt if there are none.
   std::optional<PeerEnd> WordsOf(int peer) const;
-  // Whether `peer` has its board, and so finds what others say.
+  // Returns whether `peer` has opened its board, so it will see what other ranks leave there.
   bool IsHere(int peer) const;
 
-  // Wakes whoever sleeps, to look at `stopped`. From any thread.
+  // Wakes all sleeping ranks, which then call `stopped` again. Any thread may call this.
   void Wake();
 
  private:
   struct Line;
   struct Count;
-  // A rank that has published t has waited for all others' t - 2, so at most three steps are
-  // counted at a time.
+  // Steps share a count modulo this number. A rank that has published t has waited until all others
+  // published t - 2, so at most three steps are in progress at a time.
   static constexpr int kCounts = 8;
 
   void AwaitAll(int64_t step);
@@ -125,8 +137,8 @@ class StepBoard {
   const Stopped stopped_;
   const std::vector<int> names_;
   const bool crowded_;  // there are more ranks than processors
-  int64_t step_;        // the one that is not published yet
-  int64_t all_at_;      // all are known to have published it
+  int64_t step_;        // the step that is not published yet
+  int64_t all_at_;      // the latest step that all are known to have published
   uint64_t tag_ = 0;
 };
 

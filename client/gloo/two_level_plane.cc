@@ -11,20 +11,20 @@ namespace {
 
 using Kind = NodeMessages::Kind;
 
-// Up to so many bytes a first rank, or a root, sends to all other nodes together: a step more costs
-// more than what the others could take off it.
+// Up to this many bytes to all other nodes together, a first rank or a root sends the data alone:
+// another step would cost more than sharing the work saves.
 constexpr size_t kAtOnce = size_t{128} << 10;
 
 using Scratch = std::unique_ptr<char[]>;
 
-// Not zeroed, as a vector is.
+// Returns memory that is not zeroed.
 Scratch MakeScratch(size_t bytes) { return Scratch(new char[bytes]); }
 
-// What goes through a node's memory second has a tag of its own.
+// The tags of the first and the second collective on a node's memory in one call.
 uint64_t FirstTag(const Operation& operation) { return operation.WideTag(); }
 uint64_t SecondTag(const Operation& operation) { return ~operation.WideTag(); }
 
-// What a node does of an average.
+// Returns the reduction on one node. For an average this is the sum; the division comes at the end.
 Reduction SumOf(const Operation& operation) {
   return {operation.type, operation.op == ReduceOp::kAverage ? ReduceOp::kSum : operation.op};
 }
@@ -52,12 +52,12 @@ struct TwoLevelPlane::Call {
   const Operation& operation;
   const Pieces pieces;  // by rank
   NodeMessages messages;
-  std::vector<size_t> results;  // numbers of messages, from those that this rank serves
+  std::vector<size_t> results;  // numbers of the receives from the other ranks in served()
 };
 
 class TwoLevelPlane::Partials {
  public:
-  // `bytes` from one rank of each other node, by node in `senders`.
+  // Posts the receives of `bytes` from one rank of each other node. `senders` is by node.
   Partials(NodeMessages* messages, const std::vector<int>& senders, int own_node, size_t bytes)
       : messages_(messages), bytes_(bytes), sources_(senders.size()) {
     char* next = messages_->Scratch(bytes * (senders.size() - 1));
@@ -69,7 +69,7 @@ class TwoLevelPlane::Partials {
     }
   }
 
-  // `own` is this node's. `out` may be the same.
+  // Combines this node's result `own` with the other nodes' results. `out` may be `own`.
   void CombineWith(const char* own, int own_node, const Operation& operation, int ranks,
                    char* out) {
     for (const size_t number : numbers_) messages_->AwaitReceived(number);
@@ -141,7 +141,7 @@ void TwoLevelPlane::AllReduceAtOnce(const Operation& operation, const void* in, 
   if (!alone()) on_node().Broadcast(SecondTag(operation), out, bytes, 0);
 }
 
-// Among the first ranks of the nodes. `out` may be `own`.
+// Exchanges results among the first ranks of the nodes. `out` may be `own`.
 void TwoLevelPlane::ExchangePartials(const Operation& operation, const char* own, char* out,
                                      size_t bytes) {
   const SigpipeGuard guard;
@@ -181,7 +181,7 @@ void TwoLevelPlane::ReduceToOwners(Call* call, const char* in, absl::Span<char* 
                        nodes_.ranks(), results.back());
 }
 
-// Sends each piece as soon as it is reduced.
+// Reduces the pieces on this node, and sends each one as soon as it is reduced.
 void TwoLevelPlane::ReduceOnNode(Call* call, const char* in, absl::Span<char* const> results) {
   std::vector<Pieces> pieces;
   for (const std::vector<int>& ranks : served_) pieces.push_back(PiecesOf(call->pieces, ranks));
@@ -197,7 +197,7 @@ void TwoLevelPlane::ReduceOnNode(Call* call, const char* in, absl::Span<char* co
       });
 }
 
-// ---- The rest ----
+// ---- All-gathers and broadcasts ----
 
 void TwoLevelPlane::AllGather(const Operation& operation, const void* in, void* out) {
   GatherPieces(operation, in, EvenPieces(nodes_.ranks(), operation.bytes()), out);
@@ -300,7 +300,7 @@ void TwoLevelPlane::SendResult(Call* call, const char* own, Nodes receives) {
   }
 }
 
-// A rank's own piece goes first: the others are on their way.
+// Spreads this rank's own piece first, while the other pieces are still arriving.
 void TwoLevelPlane::SpreadResults(Call* call, char* data) {
   std::vector<Pieces> pieces;
   for (const std::vector<int>& ranks : served_) {
@@ -310,7 +310,7 @@ void TwoLevelPlane::SpreadResults(Call* call, char* data) {
   }
   const Pieces& own = pieces[index()];
   size_t got = 0;
-  size_t begin = own.front().bytes;  // of the next one that is to come
+  size_t begin = own.front().bytes;  // of the next piece to arrive
   const auto await = [&](size_t end) {
     for (; got < call->results.size() && begin < end; ++got) {
       call->messages.AwaitReceived(call->results[got]);

@@ -13,28 +13,29 @@
 
 namespace muster::internal {
 
-// The collectives of a communicator over several nodes, on some of which ranks share memory. What
-// can be done within a node is done in its memory; between nodes each rank sends to, and receives
-// from, its counterpart on each other node, so that all connections and processors have their
-// share.
+// A plane for a communicator over several nodes, if ranks share memory on some of them. Work within
+// a node goes through its memory. Between nodes, each rank exchanges data with its counterpart on
+// each other node, so all connections and processors carry a share.
 //
-//   reduce-scatter  the ranks of a node reduce, in its memory, each what belongs to itself and to
-//                   the ranks that it serves on other nodes, and send that there; whoever it
-//                   belongs to reduces what comes from the nodes
-//   all-gather      each sends its own to its counterparts; then the ranks of a node spread what
-//                   they have and have got through its memory
-//   all-reduce      the first, then the second, on even shares; a small one is reduced to the first
-//                   rank of each node, and exchanged by those; a reduce likewise, but for who is
-//                   sent the result
-//   broadcast       the node that has the data sends each rank of the others a share; then they do
-//                   as in an all-gather; a small one goes to the first rank of each node
+//   reduce-scatter  On each node, every rank reduces, in memory, its own part and the parts of the
+//                   ranks that it serves on other nodes, and sends each part to its owner. The
+//                   owner of a part combines the results of all nodes.
+//   all-gather      Each rank sends its part to its counterparts. Then the ranks of a node spread
+//                   their own and the received parts through its memory.
+//   all-reduce      A reduce-scatter on even shares, then an all-gather. If it is small, the first
+//                   rank of each node gets the node's reduction, and the first ranks exchange it.
+//   reduce          As an all-reduce, but only the root's node receives the result.
+//   broadcast       The root's node sends each rank of the other nodes a share, and these do an
+//                   all-gather. If it is small, the root sends it to the first rank of each node.
 //
-// Reductions combine the ranks of a node in their order, and then the nodes in theirs: for every
-// element, whatever the size, so that all ranks have the same bits, and have them again.
+// Reductions combine the ranks of a node in their order, and then the nodes in theirs, for every
+// element and whatever the size. So all ranks get the same bits, on every run.
+//
+// Example: ranks 0, 1 and 2 are on node A, ranks 3 and 4 on node B. Rank 3 serves ranks 0 and 2,
+// rank 4 serves rank 1; ranks 0 and 1 serve ranks 3 and 4, and rank 2 serves only itself.
 class TwoLevelPlane final : public CollectivePlane {
  public:
-  // `context` must be there for as long as calls are made. `memory` is null for a rank that is
-  // alone on its node.
+  // `context` must outlive all calls. `memory` is null for a rank that is alone on its node.
   TwoLevelPlane(NodeLayout nodes, int rank, const GlooContext& context,
                 std::unique_ptr<NodeMemory> memory);
 
@@ -48,13 +49,13 @@ class TwoLevelPlane final : public CollectivePlane {
   void Barrier(const Operation& operation) override;
 
  private:
-  // One collective on a piece of each rank.
+  // The state of one collective in which each rank has a piece.
   struct Call;
-  // What the other nodes have reduced of what this rank reduces to the end.
+  // The other nodes' reductions of the piece that this rank owns.
   class Partials;
 
-  // The ranks of the nodes that `receives` says yes to have the result. `out` is a place for all of
-  // it on the others, too.
+  // The nodes, as a predicate, whose ranks get the result. On the other nodes' ranks, `out` must
+  // have room for the whole result too.
   using Nodes = absl::FunctionRef<bool(int node)>;
   void ReduceTo(Nodes receives, const Operation& operation, const void* in, void* out);
   void AllReduceAtOnce(const Operation& operation, const void* in, void* out, size_t bytes);
@@ -63,13 +64,13 @@ class TwoLevelPlane final : public CollectivePlane {
   void BroadcastInShares(const Operation& operation, char* data);
   void GatherPieces(const Operation& operation, const void* in, Pieces pieces, void* out);
 
-  // `results` has a place for the reduction of each piece that this rank serves.
+  // `results` has a place for the reduction of each piece that this rank serves, its own last.
   void ReduceToOwners(Call* call, const char* in, absl::Span<char* const> results);
   void ReduceOnNode(Call* call, const char* in, absl::Span<char* const> results);
-  // Sends what the others of served() own.
+  // Sends the pieces of the other ranks in served() to these ranks.
   void SendServed(Call* call, const char* data);
   void ExpectResults(Call* call, char* data);
-  // To the counterparts of this rank on these nodes.
+  // Sends this rank's piece to its counterparts on the nodes in `receives`.
   void SendResult(Call* call, const char* own, Nodes receives);
   void SpreadResults(Call* call, char* data);
 
@@ -85,7 +86,7 @@ class TwoLevelPlane final : public CollectivePlane {
   const int rank_;
   const GlooContext& context_;
   const std::unique_ptr<NodeMemory> memory_;
-  std::vector<std::vector<int>> served_;  // by each rank of this node; itself comes last
+  std::vector<std::vector<int>> served_;  // by rank of this node; itself last
 };
 
 }  // namespace muster::internal

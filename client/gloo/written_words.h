@@ -9,20 +9,19 @@
 
 namespace muster::internal {
 
-// Last words as one rank writes them for another to read, in a message or in shared memory. Zeros
-// are no words.
+// Last words in a fixed layout, for a message or for shared memory. All zeros mean no words.
 struct WrittenWords {
-  // Cuts a reason that is too long.
+  // Returns `words` in this layout. Truncates a reason that is too long.
   static WrittenWords Of(const PeerEnd& words);
 
-  // Returns nothing if no words, or only a part of them, have arrived.
+  // Returns nullopt if the words have not arrived completely.
   std::optional<PeerEnd> Read() const;
 
   int32_t rank;
   uint16_t failed;
   uint16_t length;
   char text[503];
-  uint8_t complete;  // 1; comes last, so what has arrived is whole
+  uint8_t complete;  // 1; the last byte, so all before it has arrived
 };
 static_assert(sizeof(WrittenWords) == 512);
 
