@@ -14,7 +14,7 @@ namespace {
 
 constexpr absl::Duration kLargestReserve = absl::Seconds(5);
 
-// How well an error explains those of other ranks. An OK explains nothing.
+// Returns how well an error explains the other ranks' errors. An OK explains nothing.
 int Weight(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
@@ -53,7 +53,7 @@ std::string Pack(const absl::Status& own) {
   return own.ok() ? PackOutcome(std::string()) : PackOutcome(own);
 }
 
-// What the program has called, for messages.
+// Returns the name of the program's call, for messages.
 std::string CallOf(absl::string_view what) {
   return CallName(what == kSplitting ? kSplitCall : "Communicator::Create");
 }
@@ -69,7 +69,7 @@ absl::Status JoinOutcomes(const Group& group, absl::string_view what,
       [](const absl::Status& a, const absl::Status& b) { return Weight(a) < Weight(b); });
   const absl::Status& own = outcomes[group.rank()];
   if (worst->ok()) return absl::OkStatus();
-  std::vector<int> ranks;  // all that failed as badly
+  std::vector<int> ranks;  // all ranks with an error of the same weight
   for (int i = 0; i < static_cast<int>(outcomes.size()); ++i) {
     if (Weight(outcomes[i]) == Weight(*worst)) ranks.push_back(i);
   }

@@ -10,23 +10,24 @@
 
 namespace muster::internal {
 
-// NcclCommunicator::Split(), as errors and as messages of the job name it.
+// The name of NcclCommunicator::Split() in errors and in the job's messages.
 inline constexpr char kSplitting[] = "splitting the communicator";
 inline constexpr char kSplitCall[] = "NcclCommunicator::Split";
 
-// The part of a time-out that is kept for Agree(): NCCL alone does not tell who failed.
+// Returns the part of a time-out that is kept for Agree(). Needed because NCCL alone does not tell
+// which rank failed.
 absl::Duration ReserveOf(absl::Duration timeout);
 
-// What a rank returns of work that has to succeed on all ranks (`what`: "initializing NCCL"), from
-// everybody's outcome in the group's order. OK only if all are. Else its own error, unless another
-// rank's explains it: an error of a rank's own making comes before a broken connection, and that
-// before a time-out.
+// Returns the status with which this rank ends work (`what`: "initializing NCCL") that must succeed
+// on all ranks. `outcomes` has every rank's outcome, in the group's order. OK only if all are OK.
+// Otherwise this rank's own error, unless another rank's error explains it better: an error that a
+// rank caused itself comes before a broken connection, and that before a time-out.
 absl::Status JoinOutcomes(const Group& group, absl::string_view what,
                           const std::vector<absl::Status>& outcomes);
 
-// Tells all ranks this one's outcome, in one collective of the group, and returns as above. A rank
-// that has failed waits for the others for `reserve` at most. Errors of Group: a lost member, or
-// DEADLINE_EXCEEDED naming the ranks that did not get so far.
+// Sends this rank's outcome to all ranks, in one collective of the group, and returns
+// JoinOutcomes(). If this rank has failed, it waits for the others for at most `reserve`. Other
+// errors are Group's: a lost member, or DEADLINE_EXCEEDED naming the ranks that did not get so far.
 absl::Status Agree(const Group& group, absl::string_view what, const absl::Status& own,
                    absl::Duration reserve, const Deadline& deadline);
 

@@ -95,7 +95,8 @@ ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<nccl
   return ncclCommInitRankConfig(comm, group.size(), ids.front(), group.rank(), &config);
 }
 
-// What has failed here, and not because a peer, the time or the program ended it, is this node's.
+// Adds the exit code for an unhealthy node if the failure began on this node. It did not if a peer,
+// the deadline, the program or an argument caused it.
 absl::Status Blamed(const absl::Status& own, absl::Status agreed) {
   const bool here = !own.ok() && own.code() == agreed.code() && !absl::IsAborted(own) &&
                     !absl::IsCancelled(own) && !absl::IsDeadlineExceeded(own) &&
@@ -121,7 +122,7 @@ absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::st
                                 absl::FunctionRef<absl::Status(const Deadline&)> initialize) {
   const absl::Duration reserve = ReserveOf(deadline.timeout());
   absl::Status status = initialize(deadline.Without(reserve));
-  // It is stopped while the others are told.
+  // Stops the communicator while the other ranks are told.
   if (!status.ok() && handle != nullptr) handle->Fail(status);
   const absl::Status own = status;
   status = Blamed(own, Agree(group, what, own, reserve, deadline));
@@ -160,7 +161,7 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
       return BeginInit(group, options.config, *ids, comm);
     });
   });
-  // All ranks have opened the board, or none keeps its communicator.
+  // By now all ranks have opened the board, or no rank keeps its communicator.
   if (handle->board() != nullptr) handle->board()->Unlink();
   if (!status.ok()) return status;
   numbered->Keep();

@@ -15,36 +15,36 @@
 
 namespace muster::internal {
 
-// Creates an NCCL communicator over a group: a collective of it. All ranks succeed, or none does.
-// See NcclCommunicator::Create() for the errors.
+// Creates an NCCL communicator over a group, as a collective of it. All ranks succeed, or none
+// does. The errors are those of NcclCommunicator::Create().
 //
-//   1. Peer infos: every rank learns of everybody's GPU and NCCL, and of errors so far.
-//   2. The ids, as a collective of the group: bound to its epoch and its sequence, never used
-//   twice.
-//   3. A barrier, because the listener behind an id waits without a time-out for all ranks. Each
-//   opens its StopBoard before it.
+//   1. Peer infos: every rank learns every rank's GPU, NCCL version, and error so far.
+//   2. The ids, by a collective of the group. So they are bound to its epoch and its sequence
+//      number, and are never used twice.
+//   3. A barrier, because the listener behind an id waits for all ranks without a time-out. Each
+//      rank opens its StopBoard before it.
 //   4. Initialization in NCCL's own threads, polled, so that a deadline or a loss can end it.
-//   5. Everybody's outcome, because NCCL alone does not say who failed. A part of the time-out is
-//      kept for this.
+//   5. Every rank's outcome, because NCCL alone does not say which rank failed. A part of the
+//      time-out is kept for this.
 //
-// `prepare` runs once the device is current; its error, too, is everybody's.
+// `prepare` runs once the device is current. If it fails on one rank, Bootstrap() fails on all.
 absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
                                                       const NcclOptions& options,
                                                       absl::FunctionRef<absl::Status()> prepare);
 
-// Runs `initialize`, which is to make `handle` ready (null: this rank gets none), and agrees on the
-// outcome with all ranks of `group`, who do the same. Steps 4 and 5 of the above. An error discards
-// `handle`.
+// Runs `initialize`, which makes `handle` ready, and agrees on the outcome with all ranks of
+// `group`: steps 4 and 5 above. All ranks must call it. `handle` is null on a rank that gets no
+// communicator. Discards `handle` on an error.
 absl::Status InitializeTogether(
     const Group& group, NcclHandle* handle, absl::string_view what, const Deadline& deadline,
     absl::FunctionRef<absl::Status(const Deadline& deadline)> initialize);
 
-// The board that goes with `secret` (StopBoard::NameOf()); null, and a line in the log, if this
-// rank cannot share memory with others.
+// Opens the board that belongs to `secret` (StopBoard::NameOf()). Returns null, and logs a line, if
+// this rank cannot share memory with others.
 std::unique_ptr<StopBoard> OpenStopBoard(absl::string_view secret);
 
-// FAILED_PRECONDITION if a variable, in the environment or in a file of NCCL's, makes NCCL do what
-// this library cannot bear.
+// Returns FAILED_PRECONDITION if the environment or one of NCCL's configuration files has a
+// variable with which this library cannot work: see CheckNcclVariables().
 absl::Status CheckNcclEnvironment();
 
 }  // namespace muster::internal

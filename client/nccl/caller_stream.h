@@ -10,10 +10,11 @@
 
 namespace muster::internal {
 
-// INVALID_ARGUMENT if `stream` is cudaStreamPerThread, which names another stream on every thread.
-// NCCL launches the operations of a communicator that does not block from a thread of its own
-// (src/group.cc, groupLaunchNonBlocking), where it is not the caller's: nothing would order the
-// operation behind the caller's work, and waiting for the caller's stream would not wait for it.
+// Returns INVALID_ARGUMENT if `stream` is cudaStreamPerThread, which names another stream on every
+// thread. NCCL launches the operations of a non-blocking communicator from its own thread
+// (src/group.cc, groupLaunchNonBlocking), where the name means another stream than the caller's. So
+// nothing would order the operation behind the caller's work, and waiting for the caller's stream
+// would not wait for the operation.
 inline absl::Status CheckStream(const NcclHandle& handle, absl::string_view operation,
                                 cudaStream_t stream) {
   if (stream != cudaStreamPerThread) return absl::OkStatus();

@@ -8,7 +8,7 @@
 namespace muster::internal {
 namespace {
 
-// Null stays null, which is NCCL_CONFIG_UNDEF_PTR.
+// Returns a copy that is never freed. Null stays null, which is NCCL_CONFIG_UNDEF_PTR.
 const char* Keep(const char* text) {
   if (text == nullptr) return nullptr;
   static absl::Mutex mutex(absl::kConstInit);

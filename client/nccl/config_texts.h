@@ -5,10 +5,10 @@
 
 namespace muster::internal {
 
-// Puts copies that are never freed in place of the texts in *config (commName, netName). NCCL keeps
-// the pointer to commName, hands it on to the communicators that are split from that one, and gives
-// it to profiler plug-ins; a communicator that NCCL cannot stop is never freed. Each different text
-// is kept once.
+// Replaces the texts in *config (commName, netName) with copies that are never freed. NCCL keeps
+// the pointer to commName, passes it to communicators that are split from this one, and gives it to
+// profiler plug-ins. A communicator that NCCL cannot stop is never freed, so its texts cannot be
+// either. Each different text is kept once.
 void KeepTexts(ncclConfig_t* config);
 
 }  // namespace muster::internal

@@ -56,7 +56,7 @@ absl::StatusOr<int> CountDevices() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return count;
-  cudaGetLastError();  // else the program's next look at it would find this one
+  cudaGetLastError();  // else the program's next cudaGetLastError() returns it
   return WithExitCode(NoDevice(error == cudaSuccess ? cudaErrorNoDevice : error),
                       kExitUnhealthyNode);
 }
@@ -80,7 +80,7 @@ namespace {
 
 constexpr int kMostDevices = 64;
 
-// Of the devices that OpenDevice() has opened, by index: null elsewhere.
+// The contexts of the devices that OpenDevice() has opened, by index; null for other devices.
 std::atomic<void*> contexts[kMostDevices] = {};
 std::atomic<pid_t> opener = 0;  // the process that has opened them
 
@@ -88,7 +88,7 @@ void* ContextOf(int index) {
   return index >= 0 && index < kMostDevices ? contexts[index].load() : nullptr;
 }
 
-// `index` is current.
+// Records the context of `index`, which must be current.
 void RememberContext(int index) {
   if (index < kMostDevices) contexts[index] = Driver::Get().CurrentContext();
   opener = getpid();
@@ -102,7 +102,7 @@ absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
   absl::StatusOr<Device> device = Describe(*index);
   if (!device.ok()) return device;
   absl::Status current = CudaStatus("cudaSetDevice", cudaSetDevice(*index));
-  // CUDA before 12 opens the device only now.
+  // CUDA before 12 opens the device only on this call.
   if (current.ok()) current = CudaStatus("opening the device", cudaFree(nullptr));
   if (current.ok()) {
     RememberContext(*index);
@@ -131,12 +131,12 @@ std::vector<int> OpenedDevices() {
 void UseDevice(int index) { cudaSetDevice(index); }
 
 ScopedDevice::ScopedDevice(int index) {
-  if (opener != getpid()) return;  // in a fork CUDA can do nothing
+  if (opener != getpid()) return;  // CUDA does not work in a fork
   void* const context = ContextOf(index);
   former_ = Driver::Get().CurrentContext();
   if (context != nullptr && former_ == context) return;
   changed_ = context != nullptr && Driver::Get().SetCurrentContext(context);
-  // The program has reset the device since, or there is no driver to ask.
+  // No context was set: the program has reset the device since, or there is no driver to ask.
   if (!changed_) UseDevice(index);
 }
 

@@ -10,16 +10,16 @@ constexpr int kSuccess = 0;
 
 void* Find(const char* name) {
 #if CUDART_VERSION >= 12050
-  constexpr unsigned int kVersion = 12000;  // the functions are older, and did not change
+  constexpr unsigned int kVersion = 12000;  // the functions are older, and have not changed
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
   const cudaError_t error =
       cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &result);
   if (error == cudaSuccess && result == cudaDriverEntryPointSuccess) return function;
-  cudaGetLastError();  // else the program's next look at it would find this one
+  cudaGetLastError();  // else the program's next cudaGetLastError() returns it
   return nullptr;
 #else
-  // Stays loaded, as the runtime keeps it.
+  // Never unloaded, as the runtime does not unload it either.
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   return library == nullptr ? nullptr : dlsym(library, name);
 #endif

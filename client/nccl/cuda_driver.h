@@ -3,21 +3,23 @@
 
 namespace muster::internal {
 
-// What is used here of CUDA's driver, which knows what its runtime does not tell: which context a
-// thread has. The runtime finds the driver's functions, so that none is linked. Thread-safe.
+// The functions of CUDA's driver that this library uses. The driver knows which context a thread
+// has, which the runtime does not tell. The runtime finds the functions, so no driver is linked.
+// Thread-safe.
 class Driver {
  public:
-  // Looks for the driver in the first call.
+  // Returns the driver. The first call looks for its functions.
   static const Driver& Get();
 
-  // The calling thread's context (a CUcontext). Null if it has none yet, or without a driver.
+  // Returns the calling thread's context (a CUcontext), or null if it has none yet or there is no
+  // driver.
   void* CurrentContext() const;
 
-  // Makes a context current on the calling thread; null: none. Opens no device. False if CUDA
-  // refuses it, or without a driver.
+  // Makes a context, or none if null, current on the calling thread. Opens no device. Returns false
+  // if CUDA rejects the context or there is no driver.
   bool SetCurrentContext(void* context) const;
 
-  // Whether this process has opened a device. False without a driver.
+  // Returns whether this process has opened a device. False without a driver.
   bool HasOpened(int device) const;
 
  private:

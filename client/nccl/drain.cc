@@ -22,7 +22,7 @@ absl::Status OpenStream(cudaStream_t* stream) {
                     cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
 }
 
-// From a pool, since cudaMalloc may wait for a kernel that hangs.
+// Allocates from a pool, since cudaMalloc may wait for a kernel that hangs.
 absl::Status Allocate(cudaStream_t stream, void** memory) {
   absl::Status status =
       CudaStatus("cudaMallocAsync", cudaMallocAsync(memory, sizeof(int32_t), stream));
@@ -49,7 +49,7 @@ void Drain(NcclHandle& handle, const Deadline& deadline) {
   status = status.ok() ? Meet(handle, stream, memory, deadline) : handle.End(status);
   if (!status.ok()) {
     Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", TextOf(status)));
-    if (!handle.IsQuiet()) return;  // the memory may yet be written to
+    if (!handle.IsQuiet()) return;  // NCCL may still write to the memory
   }
   if (stream == nullptr) return;
   if (memory != nullptr) cudaFreeAsync(memory, stream);

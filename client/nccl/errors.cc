@@ -31,7 +31,8 @@ absl::Status WithSuspicion(absl::Status status) {
   return status;
 }
 
-// The errors after which "the process must be terminated and relaunched" (driver_types.h).
+// Returns whether CUDA says that after this error "the process must be terminated and relaunched"
+// (driver_types.h).
 bool StaysInContext(cudaError_t error) {
   switch (error) {
     case cudaErrorECCUncorrectable:
@@ -89,7 +90,7 @@ std::string NcclText(ncclResult_t result) {
 }
 
 std::string LastNcclError() {
-  // The communicator is not looked at (src/init.cc): the text is the process's.
+  // NCCL ignores the communicator argument (src/init.cc): the text belongs to the process.
   const char* const last = ncclGetLastError(nullptr);
   return Printable(absl::StripAsciiWhitespace(last == nullptr ? "" : last));
 }

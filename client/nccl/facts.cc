@@ -1,5 +1,5 @@
-// What this process has of NCCL and CUDA, for the coordinator, which compares it with what others
-// have.
+// The versions of NCCL and CUDA in this process. The coordinator compares them with other ranks'
+// versions.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -12,7 +12,7 @@
 namespace muster::internal {
 namespace {
 
-// "12.8" for 12080; empty for 0, which says that there is none.
+// Returns "12.8" for 12080, and an empty text for 0, which means that there is none.
 std::string CudaVersionText(int version) {
   return version == 0 ? "" : absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
@@ -27,7 +27,7 @@ std::string CudaVersion() {
   return cudaRuntimeGetVersion(&version) == cudaSuccess ? CudaVersionText(version) : "";
 }
 
-// Neither this nor the others begin to use a GPU.
+// Returns the driver's version. Like the functions above, does not open a GPU.
 std::string CudaDriverVersion() {
   int version = 0;
   return cudaDriverGetVersion(&version) == cudaSuccess ? CudaVersionText(version) : "";

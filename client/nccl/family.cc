@@ -16,7 +16,8 @@ namespace {
 
 constexpr char kEnvironmentPlugin[] = "libnccl-env.so";
 
-// NCCL reads the variable once in a process, so a value that is gone by now may still count.
+// Returns whether the variable is 1, or was 1 before in this process: NCCL reads it only once, so a
+// value that is gone may still count.
 bool EnvironmentShares() {
   static std::atomic<bool> shares{false};
   const char* const value = std::getenv("NCCL_COMM_SPLIT_SHARE_RESOURCES");
@@ -27,7 +28,7 @@ bool EnvironmentShares() {
 bool HasEnvironmentPlugin() {
   const char* const name = std::getenv("NCCL_ENV_PLUGIN");
   if (name != nullptr && *name != '\0') return !absl::EqualsIgnoreCase(name, "none");
-  // Without a name NCCL loads the plug-in that the loader finds.
+  // If no name is set, NCCL loads the plug-in that the loader finds.
   void* const loaded = dlopen(kEnvironmentPlugin, RTLD_LAZY | RTLD_NOLOAD);
   if (loaded == nullptr) return false;
   dlclose(loaded);

@@ -12,32 +12,31 @@ namespace muster::internal {
 
 class NcclHandle;
 
-// The communicators of this process that have one NCCL abort flag, and therefore one end.
+// The communicators of this process that have one NCCL abort flag, and so end together.
 //
-// Mostly a family is a single communicator. If NCCL lets a communicator share its resources with
-// what is split from it (splitShare), all of them have the parent's abort flag (src/init.cc,
-// ncclCommInitChildComm): NCCL cannot stop one of them without ending the kernels of the others,
-// whose streams then report success on data that is not reduced. So the end of one member is the
-// end of all, and every member knows it before the flag is set.
-//
-// Thread-safe.
+// Usually a family is a single communicator. If NCCL lets a communicator share its resources with
+// the communicators that are split from it (splitShare), all of them use the parent's abort flag
+// (src/init.cc, ncclCommInitChildComm). NCCL then cannot stop one of them without ending the
+// kernels of the others, whose streams report success on data that is not reduced. So the end of
+// one member is the end of all, and every member knows it before the flag is set. Thread-safe.
 class NcclFamily {
  public:
   void Add(std::weak_ptr<NcclHandle> member);
 
-  // Whether it has ever had two members.
+  // Returns whether the family has ever had two members.
   bool IsShared() const;
 
-  // Ends all members. `first`: the one that has failed, or null if `why` is the end of the job, and
-  // so every member's own. Only the first call counts, and returns true. Takes the members' locks:
-  // call it with none of them held.
+  // Ends all members. Only the first call has an effect, and returns true. `first` is the member
+  // that has failed, or null if `why` is the end of the job. Takes the members' locks, so call it
+  // with none held.
   bool End(const NcclHandle* first, const absl::Status& why);
 
-  // Announces on the members' boards that NCCL is going to be stopped, since they have one abort
+  // Announces on all members' boards that NCCL is about to be stopped, since they share one abort
   // flag.
   void AnnounceStop();
 
-  // OK, or why `member` has ended. If another member has failed, the text says that they share.
+  // Returns OK, or why `member` has ended. If another member failed, the text says that the two
+  // share resources.
   absl::Status EndOf(const NcclHandle* member) const;
 
  private:
@@ -45,16 +44,16 @@ class NcclFamily {
 
   mutable absl::Mutex mutex_;
   std::vector<std::weak_ptr<NcclHandle>> members_ ABSL_GUARDED_BY(mutex_);
-  const NcclHandle* first_ ABSL_GUARDED_BY(mutex_) = nullptr;  // only compared
+  const NcclHandle* first_ ABSL_GUARDED_BY(mutex_) = nullptr;  // compared only, never dereferenced
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
   absl::Status end_of_others_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Whether a communicator that has just been created shares its resources with what is split from
-// it: `split_share`, which is its ncclConfig_t::splitShare, or NCCL_COMM_SPLIT_SHARE_RESOURCES
-// is 1. When NCCL has created a communicator, its configuration files (nccl.conf) are in the
-// environment. What a plug-in for the environment (NCCL_ENV_PLUGIN, from NCCL 2.28 on) answers
-// cannot be asked, so a process that has one is taken to share.
+// Returns whether a communicator that has just been created shares its resources with communicators
+// split from it. That is so if `split_share`, its ncclConfig_t::splitShare, is 1 or
+// NCCL_COMM_SPLIT_SHARE_RESOURCES is 1. By now NCCL has put its configuration files (nccl.conf)
+// into the environment. An environment plug-in (NCCL_ENV_PLUGIN, from NCCL 2.28 on) cannot be
+// asked, so a process that has one counts as sharing.
 bool SharesResources(int split_share);
 
 }  // namespace muster::internal

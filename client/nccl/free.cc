@@ -17,7 +17,7 @@ namespace muster::internal {
 
 namespace {
 
-// What has got no thread yet. Thread-safe.
+// The work that could not get a thread yet. Thread-safe.
 class Postponed {
  public:
   static Postponed& Get() {

@@ -7,11 +7,13 @@
 
 namespace muster::internal {
 
-// Runs `free`, which frees what is on a device, with that device current. CUDA waits in it for all
-// that the device has to do, other communicators' kernels and the program's included, so it has a
-// thread of its own: returns when that is through, or after NcclHandle::kStopWait, with a warning
-// that names `what`. Then it is freed when the device is idle. Where the process gets no thread it
-// returns at once, with a warning, and the thread of the next call frees this too.
+// Runs `free`, which frees resources of a device, on another thread with that device current. CUDA
+// then waits for all work of the device, including kernels of other communicators and of the
+// program.
+//
+// Returns when `free` has returned, or after NcclHandle::kStopWait with a warning that names
+// `what`; the resources are then freed when the device is idle. If the process cannot start a
+// thread, logs a warning and returns at once; the thread of the next call runs this `free` too.
 void FreeOnDevice(int device, absl::string_view what, std::function<void()> free);
 
 }  // namespace muster::internal

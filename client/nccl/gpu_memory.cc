@@ -18,16 +18,18 @@ void Find(void* library, const char* name, Function** function) {
   *function = reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// What is used here of NVML, which comes with the driver and is loaded where there is one.
+// The functions of NVML that this file uses. NVML comes with the driver, and is loaded if there is
+// one.
 class Nvml {
  public:
-  // Stays loaded until the process ends.
+  // Returns NVML, which stays loaded until the process ends.
   static const Nvml& Get() {
     static const Nvml& nvml = *new Nvml;
     return nvml;
   }
 
-  // On all GPUs together; empty where none lists the process, or says how much.
+  // Returns the bytes that a process uses on all GPUs together, or nullopt if no GPU lists the
+  // process with its memory.
   std::optional<int64_t> UsedBy(pid_t pid) const {
     std::optional<int64_t> used;
     unsigned int devices = 0;
@@ -47,7 +49,7 @@ class Nvml {
   static constexpr unsigned int kMostProcesses = 1024;
   static constexpr unsigned long long kUnknown = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
 
-  // nvmlProcessInfo_t of version 3.
+  // A copy of nvmlProcessInfo_t, version 3.
   struct Process {
     unsigned int pid;
     unsigned long long used_bytes;
@@ -87,19 +89,20 @@ int64_t UsedOfCurrentGpu() {
   size_t free = 0;
   size_t total = 0;
   if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<int64_t>(total - free);
-  cudaGetLastError();  // else the program's next look at it would find this one
+  cudaGetLastError();  // else the program's next cudaGetLastError() returns it
   return 0;
 }
 
-// Whether the process has opened its current GPU. The runtime has no call that asks without opening
-// it; the driver has one.
+// Returns whether the process has opened its current GPU. Asks the driver, since the runtime has no
+// call that answers without opening the GPU.
 bool HasOpenedCurrentGpu() {
   int device = 0;
   return cudaGetDevice(&device) == cudaSuccess && Driver::Get().HasOpened(device);
 }
 
-// Of the GPUs that have been opened here, or else of the current one: this may be a thread that has
-// never used CUDA, whose current GPU is the first one.
+// Returns the bytes in use on the GPUs that this process has opened, or else on the current GPU.
+// Prefers the former because this may be a thread that has never used CUDA, whose current GPU is
+// the first one.
 int64_t UsedOfOpenGpus() {
   int64_t used = 0;
   const std::vector<int> opened = OpenedDevices();

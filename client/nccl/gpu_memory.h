@@ -5,11 +5,11 @@
 
 namespace muster::internal {
 
-// Bytes that this process has in use on all its GPUs, as the driver's management library (NVML)
-// says. If NVML does not know the process by its pid, as in most containers: what all processes
-// together use of the GPUs that this process's communicators have opened, or, without one, of the
-// current GPU. 0 if there is no GPU or the process has not used it: asking opens no GPU. Any
-// thread.
+// Returns the number of bytes that this process uses on all its GPUs, as the driver's management
+// library (NVML) reports. In most containers NVML does not know the process by its pid. Then
+// returns the bytes that all processes use on the GPUs that this process's communicators have
+// opened, or, if there are none, on the current GPU. Returns 0 if there is no GPU or the process
+// has not used it; this call opens none. Any thread may call it.
 int64_t GpuMemoryOfProcess();
 
 }  // namespace muster::internal

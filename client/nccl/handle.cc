@@ -140,7 +140,7 @@ Deadline NcclHandle::OperationDeadline() const {
   return limit_.value_or(Deadline(timeout_, nullptr));
 }
 
-// Without a communicator there is nothing that could fail.
+// Returns the asynchronous state. Without a communicator, nothing can have failed.
 ncclResult_t NcclHandle::AsyncResult() {
   if (comm_ == nullptr) return ncclSuccess;
   ncclResult_t state = ncclSuccess;
@@ -148,9 +148,10 @@ ncclResult_t NcclHandle::AsyncResult() {
   return called == ncclSuccess ? state : called;
 }
 
-// NCCL 2.22 keeps the job of a call in the calling thread's own memory until the communicator's
-// next call joins it (src/group.cc, ncclGroupJobMain), which may come from another thread, or when
-// this one has ended. Every function that asks whether a communicator is ready joins it.
+// Joins the completed call. NCCL 2.22 keeps the job of a call in the calling thread's memory until
+// the communicator's next call joins it (src/group.cc, ncclGroupJobMain). That next call may come
+// from another thread, or after the calling thread has ended. Every function that checks whether a
+// communicator is ready joins the job; ncclCommCount is the cheapest.
 void NcclHandle::ForgetCall() {
   int ranks = 0;
   if (comm_ != nullptr) ncclCommCount(comm_, &ranks);
@@ -190,7 +191,7 @@ absl::Status NcclHandle::Complete(absl::string_view what, const Deadline& deadli
 absl::Status NcclHandle::Initialize(absl::string_view what, const Deadline& deadline,
                                     absl::FunctionRef<ncclResult_t(ncclComm_t*)> begin) {
   if (absl::Status status = Enter(what, deadline); !status.ok()) return status;
-  // Not under the mutex, since it may take long: nobody else can know the communicator yet.
+  // Runs without the mutex, since it may take long. No other thread can know the communicator yet.
   ncclComm_t comm = nullptr;
   const ncclResult_t result = begin(&comm);
   {
@@ -244,9 +245,9 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
   }
   ncclGroupStart();
   absl::Status status = CallGuarded("Grouped", calls);
-  // What `calls` began cannot be taken back: after an error or an exception in it the group is
-  // launched too, and stopped at once. An open group would take in all later calls of this thread,
-  // on any communicator, and never launch them.
+  // Calls that `calls` began cannot be taken back, so the group is launched even after an error or
+  // an exception, and then stopped at once. A group left open would swallow all later calls of this
+  // thread, on any communicator, and never launch them.
   const ncclResult_t result = CallUnlocked([](ncclComm_t) { return ncclGroupEnd(); });
   {
     absl::MutexLock lock(&mutex_);
@@ -263,9 +264,9 @@ absl::Status NcclHandle::Poll(absl::string_view what) {
   absl::MutexLock lock(&mutex_);
   if (absl::Status end = EndOfThis(); !end.ok()) return end;
   if (absl::Status stopped = CheckPeers(what); !stopped.ok()) return stopped;
-  if (calling_) return absl::OkStatus();  // NCCL takes no second thread
+  if (calling_) return absl::OkStatus();  // NCCL allows no second thread
   const ncclResult_t result = AsyncResult();
-  // In progress: another thread's call.
+  // In progress means that another thread's call is.
   if (result == ncclSuccess || result == ncclInProgress) return absl::OkStatus();
   return NcclStatus(Title(what), result);
 }

@@ -15,7 +15,7 @@
 namespace muster::internal {
 namespace {
 
-// The daemon tells all members of a loss at the same time, give or take some milliseconds.
+// The daemon tells all members of a loss within some milliseconds of each other.
 constexpr absl::Duration kNewsWait = absl::Milliseconds(100);
 
 }  // namespace
@@ -33,7 +33,7 @@ void NcclHandle::Fail(const absl::Status& why) {
   if (MarkFailed(this, why)) Stopper::Get().Wake();
 }
 
-// Waiting threads look again when the lock is released.
+// Waiting threads evaluate their conditions again when the lock is released.
 void NcclHandle::NoticeEnd() { const absl::MutexLock lock(&mutex_); }
 
 bool NcclHandle::AwaitStopped(SteadyTime deadline) const {
@@ -54,7 +54,8 @@ bool NcclHandle::IsQuiet() const {
 absl::Status NcclHandle::CheckPeers(absl::string_view what) const {
   const auto stop = board_ == nullptr ? std::nullopt : board_->First();
   if (!stop || stop->rank == rank_ || stop->rank >= size_) return absl::OkStatus();
-  // Ranks mostly have the same time-out: the one whose time is up first must not change the code.
+  // Keeps DEADLINE_EXCEEDED. Ranks usually have the same time-out, and the rank whose time is up
+  // first must not change the other ranks' code.
   const bool too_late = stop->why == absl::StatusCode::kDeadlineExceeded;
   return absl::Status(
       too_late ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kUnavailable,
@@ -63,7 +64,7 @@ absl::Status NcclHandle::CheckPeers(absl::string_view what) const {
                    " there), so the result here is not valid"));
 }
 
-// A peer that has stopped NCCL for another reason has asked the coordinator already.
+// If a peer has stopped NCCL for another reason, it has asked the coordinator already.
 bool NcclHandle::MayHaveLostPeer(const absl::Status& why) const {
   const auto stop = board_ == nullptr ? std::nullopt : board_->First();
   return MayBeLostPeer(why) && (!stop || stop->why == absl::StatusCode::kAborted);
@@ -112,7 +113,8 @@ void NcclHandle::Close(const Deadline& deadline) {
   }
 }
 
-// It is stopped first, with nothing in it, since the Stopper may be at that already.
+// Stops this object first, while it has no communicator, since the Stopper may be stopping it
+// already.
 bool NcclHandle::TakeOver(ncclComm_t comm, const absl::Status& why, SteadyTime deadline) {
   Fail(why);
   if (!AwaitStopped(deadline)) return false;
@@ -144,15 +146,15 @@ void NcclHandle::Free(SteadyTime deadline) {
       absl::MutexLock lock(&mutex_);
       abandoned_ = true;
     }
-    FreeIfAbandoned();  // it may have stopped just now
+    FreeIfAbandoned();  // it may have stopped in this moment
   }
   Stopper::Get().Remove(this);
 }
 
-// After ncclCommFinalize or ncclCommRevoke has completed, neither of these waits for a peer
-// (src/init.cc: commReclaim skips commDestroySync), but both free memory of the device.
-// ncclCommDestroy refuses a communicator whose connections have failed, an error that
-// ncclCommRevoke leaves in place.
+// Frees the communicator on another thread. After ncclCommFinalize or ncclCommRevoke has completed,
+// neither ncclCommDestroy nor ncclCommAbort waits for a peer (src/init.cc: commReclaim skips
+// commDestroySync), but both free device memory. ncclCommDestroy rejects a communicator whose
+// connections have failed, an error that ncclCommRevoke leaves in place; hence ncclCommAbort.
 void NcclHandle::Destroy() {
   ncclResult_t state = ncclSuccess;
   ncclComm_t comm = nullptr;

@@ -17,8 +17,9 @@ namespace {
 constexpr char kTypeName[] = "Communicator::Create(NCCL id)";
 constexpr int kDefaultRanksPerId = 128;
 
-// NCCL opens a listening socket and a thread for each id, which end when all ranks have connected.
-// An id that is never used keeps them: NCCL has no call to give them back.
+// Returns a new id, or the error, packed. NCCL opens a listening socket and a thread for each id,
+// which end when all ranks have connected. An id that is never used keeps them: NCCL has no call to
+// release them.
 std::string CreateId() {
   ncclUniqueId id;
   const absl::Status status = NcclStatus("ncclGetUniqueId", ncclGetUniqueId(&id));
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<ncclUniqueId>> ShareMany(const Group& group, int rank
 
 }  // namespace
 
-// All ranks have loaded the same version, so all get the same answer.
+// All ranks have loaded the same version, so all return the same value.
 int RanksPerId() {
   if (!NcclHasScalableInit()) return 0;
   const char* const text = std::getenv("MUSTER_NCCL_RANKS_PER_ID");

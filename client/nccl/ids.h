@@ -11,17 +11,18 @@
 
 namespace muster::internal {
 
-// Ranks that bootstrap at one id; more ids than one for larger groups. MUSTER_NCCL_RANKS_PER_ID,
-// the same on all ranks, overrides 128. 0: one id serves all, since this NCCL takes no more.
+// Returns how many ranks bootstrap at one id; larger groups use several ids. By default 128;
+// MUSTER_NCCL_RANKS_PER_ID, the same on all ranks, overrides it. Returns 0 if this NCCL accepts
+// only one id.
 int RanksPerId();
 
-// The ids of a new communicator, the same in the same order on all ranks, by a collective of the
-// group: where one is enough its rank 0 creates and broadcasts it, otherwise the first rank of each
-// `ranks_per_id` creates one. That rank must live until all are initialized: its process listens at
-// the address in the id.
+// Creates the ids of a new communicator and shares them by a collective of the group. Returns the
+// same ids in the same order on all ranks. If one id is enough, rank 0 creates it; otherwise the
+// first rank of each `ranks_per_id` ranks creates one. The creator must live until all ranks are
+// initialized, because its process listens at the address in the id.
 //
-// Errors, on all ranks: FAILED_PRECONDITION naming a rank that could not create one, and why; those
-// of Group.
+// Errors, the same on all ranks: FAILED_PRECONDITION naming a rank that could not create an id, and
+// why; Group's errors.
 absl::StatusOr<std::vector<ncclUniqueId>> ShareIds(const Group& group, int ranks_per_id,
                                                    const Deadline& deadline);
 

@@ -28,7 +28,7 @@ absl::StatusOr<std::string> DeviceAt(int local_rank) {
   return absl::StrCat("cuda:", *index);
 }
 
-// Before Gloo, which is 0.
+// Preferred to Gloo, whose priority is 0.
 const bool registered = RegisterBackend({kName, /*priority=*/10, &Usable, &NcclBackend::Create,
                                          /*device_memory=*/true, &DeviceAt, &GpuMemoryOfProcess});
 
@@ -39,7 +39,7 @@ Area Output(void* data, size_t bytes) {
   return Area{data, bytes, /*read=*/false, /*written=*/true};
 }
 
-// `in` and `out`, which are one area where they are the same.
+// Returns the areas of `in` and `out`, as one area if they are the same.
 std::vector<Area> InAndOut(const void* in, size_t in_bytes, void* out, size_t out_bytes) {
   if (in == out && in_bytes == out_bytes) return {Area{out, out_bytes, true, true}};
   return {Input(in, in_bytes), Output(out, out_bytes)};
@@ -65,7 +65,7 @@ NcclBackend::~NcclBackend() {
   comm_.reset();
   std::vector<void*> staged = staging_.Release();
   if (stream_ == nullptr) return;
-  if (handle_ != nullptr && !handle_->IsQuiet()) return;  // the memory may yet be written to
+  if (handle_ != nullptr && !handle_->IsQuiet()) return;  // NCCL may still write to the memory
   FreeOnDevice(device_, "the memory of a communicator",
                [stream = stream_, caller = caller_, staged = std::move(staged)] {
                  cudaStreamDestroy(stream);
@@ -85,7 +85,8 @@ absl::Status NcclBackend::OpenStream() {
                     cudaEventCreateWithFlags(&caller_, cudaEventDisableTiming));
 }
 
-// The wait is for what the event has recorded when it is called, so one event is enough.
+// Orders the backend's stream behind the caller's. One event is enough: a wait is for what the
+// event has recorded when the wait is called.
 absl::Status NcclBackend::Follow(void* stream) {
   const ScopedDevice current(device_);
   absl::MutexLock lock(&follow_mutex_);
@@ -124,8 +125,8 @@ absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
   return status.ok() ? CopyOut(areas, deadline) : status;
 }
 
-// A copy of the host's pageable memory blocks until its stream gets to it, where nothing could end
-// it: so the caller's stream is waited for before.
+// Waits for the caller's stream before it copies. A copy from pageable host memory blocks until its
+// stream gets to it, and nothing could end that.
 absl::Status NcclBackend::CopyIn(absl::string_view what, absl::Span<const Area> areas,
                                  const Deadline& deadline) {
   bool awaited = false;
@@ -145,7 +146,7 @@ absl::Status NcclBackend::CopyIn(absl::string_view what, absl::Span<const Area> 
   return absl::OkStatus();
 }
 
-// Only after NCCL is through, for the same reason.
+// Copies only after NCCL has completed, for the same reason.
 absl::Status NcclBackend::CopyOut(absl::Span<const Area> areas, const Deadline& deadline) {
   bool copied = false;
   for (const Area& area : areas) {
@@ -276,7 +277,8 @@ absl::Status NcclBackend::Copy(const void* from, void* to, size_t bytes,
   return status.ok() ? AwaitOwnStream(stream_, "copying", deadline) : status;
 }
 
-// NCCL has no barrier; nobody gets the sum before everybody has added to it.
+// Uses an all-reduce, since NCCL has no barrier: no rank gets the sum before every rank has added
+// to it.
 absl::Status NcclBackend::Barrier(const CallOptions& options) {
   uint32_t value = 1;
   Area area{&value, sizeof(value), /*read=*/true, /*written=*/false};

@@ -15,10 +15,10 @@
 
 namespace muster::internal {
 
-// Communicator's operations on NCCL, on a stream of its own, which an event orders behind the
-// caller's (Follow()); the caller is ordered behind it by waiting. Device memory is used as it is;
-// what is in the host's goes through a buffer on the device. Linking //client/nccl registers it as
-// "nccl".
+// The backend "nccl": Communicator's operations on NCCL. Linking //client/nccl registers it.
+// Operations run on the backend's own stream. An event orders it behind the caller's stream
+// (Follow()), and each operation waits for its end. Device memory is used in place; host memory
+// goes through a buffer on the device (Staging).
 class NcclBackend final : public Backend {
  public:
   static absl::StatusOr<std::unique_ptr<Backend>> Create(const Group& group,
@@ -54,7 +54,7 @@ class NcclBackend final : public Backend {
   NcclBackend() = default;
 
   absl::Status OpenStream();
-  // Runs an operation to its end. `enqueue` puts it on the stream; it finds its memory in
+  // Runs an operation to its end. `enqueue` puts it on the stream, and finds its memory in
   // areas[i].device.
   absl::Status Run(absl::string_view what, absl::Span<Area> areas, const CallOptions& options,
                    absl::FunctionRef<absl::Status()> enqueue);
@@ -69,7 +69,7 @@ class NcclBackend final : public Backend {
   Staging staging_;
 
   absl::Mutex follow_mutex_;
-  cudaEvent_t caller_ ABSL_GUARDED_BY(follow_mutex_) = nullptr;  // where the caller's stream is
+  cudaEvent_t caller_ ABSL_GUARDED_BY(follow_mutex_) = nullptr;  // position of its stream
 };
 
 }  // namespace muster::internal

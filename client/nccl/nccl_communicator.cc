@@ -39,7 +39,8 @@ const void* SplitRanksOf(const void* data, size_t bytes, int rank) {
   return static_cast<const char*>(data) + bytes * rank;
 }
 
-// Calls `call` with NCCL's word for `type`, unless `arguments`, the type or the stream are refused.
+// Calls `call` with NCCL's type. Returns an error, without a call, if `arguments` is one, or if
+// NCCL lacks the type or the stream cannot be used.
 absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
                      DataType type, cudaStream_t stream,
                      absl::FunctionRef<ncclResult_t(ncclComm_t, ncclDataType_t)> call) {
@@ -51,7 +52,7 @@ absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::St
   return handle.Operate(what, [&](ncclComm_t comm) { return call(comm, *nccl_type); });
 }
 
-// The same for a collective, which does not wait inside a PreventBlock scope.
+// Runs a collective as above. Inside a PreventBlock scope, copies `own` instead and does not wait.
 absl::Status Collective(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
                         DataType type, const OwnValue& own, cudaStream_t stream,
                         absl::FunctionRef<ncclResult_t(ncclComm_t, ncclDataType_t)> call) {
@@ -209,7 +210,7 @@ absl::Status NcclCommunicator::Wait(cudaStream_t stream, const CallOptions& opti
   if (absl::Status status = Check(*handle_, "Wait").Timeout(options.timeout); !status.ok()) {
     return status;
   }
-  const ScopedDevice current(device());  // whose default stream null means
+  const ScopedDevice current(device());  // null means this device's default stream
   return internal::AwaitStream(*handle_, stream, "waiting for the stream",
                                DeadlineOf(*handle_, options));
 }

@@ -1,4 +1,4 @@
-// NcclCommunicator's operations that NCCL has no call for: several of its calls in one group.
+// The operations of NcclCommunicator for which NCCL has no call: several NCCL calls in one group.
 
 #include "client/nccl/nccl_exchange.h"
 
@@ -24,7 +24,7 @@ using internal::DescribeOperation;
 using internal::Message;
 using internal::NcclHandle;
 
-// One call of a group.
+// Makes one call of a group.
 absl::Status Call(NcclHandle& handle, const std::string& what, NcclHandle::Call call) {
   return handle.Operate(what, call);
 }
@@ -39,8 +39,8 @@ absl::Status CheckTypes(absl::Span<const Message> messages) {
 
 namespace internal {
 
-// One call of a group for each message that has elements: NCCL would wait for the peer of an empty
-// one, too.
+// Makes one call for each message that has elements. For an empty message, NCCL would wait for the
+// peer too.
 absl::Status EnqueueExchange(NcclHandle& handle, absl::Span<const Message> sends,
                              absl::Span<const Message> receives, cudaStream_t stream) {
   const std::string what = DescribeExchange(sends, receives);

@@ -11,8 +11,8 @@
 namespace muster::internal {
 
 // Enqueues sends and receives on `stream` as one NCCL group, so that none waits for another. A peer
-// may be this rank, which then receives what it sends. An error other than that of a type that NCCL
-// does not have ends the communicator.
+// may be this rank, which then receives its own message. An error ends the communicator, unless it
+// is about a type that NCCL does not have.
 absl::Status EnqueueExchange(NcclHandle& handle, absl::Span<const Message> sends,
                              absl::Span<const Message> receives, cudaStream_t stream);
 

@@ -11,9 +11,9 @@ namespace muster::internal {
 
 using sdk::v1::NcclPeerInfo;
 
-// FAILED_PRECONDITION, the same on all ranks, if two of them have one GPU and not all ranks allow
-// that, or different NCCL versions, or settings of NCCL's that must be alike. `infos` are in the
-// group's order.
+// Checks the ranks' infos, which are in the group's order. Returns FAILED_PRECONDITION, the same on
+// all ranks, if two ranks use one GPU and not all ranks allow that, or if NCCL versions differ, or
+// settings of NCCL that must be alike.
 absl::Status CheckNcclPeerInfos(const Group& group, const std::vector<NcclPeerInfo>& infos);
 
 }  // namespace muster::internal

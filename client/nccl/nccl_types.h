@@ -12,24 +12,25 @@
 #include "absl/strings/string_view.h"
 #include "muster/communicator.h"
 
-// Muster's types and reductions in NCCL's words.
+// Muster's types and reductions as NCCL's.
 namespace muster::internal {
 
-// UNIMPLEMENTED for a type that this NCCL does not have, INVALID_ARGUMENT for one that is none.
+// Returns NCCL's type. UNIMPLEMENTED if the loaded NCCL does not have it, INVALID_ARGUMENT if
+// `type` is no value of DataType.
 absl::StatusOr<ncclDataType_t> NcclType(DataType type);
 
-// UNIMPLEMENTED for what NCCL does not have.
+// Returns NCCL's reduction. UNIMPLEMENTED if NCCL does not have it.
 //
-// ncclAvg on integers adds, wrapping, and then divides with rounding toward zero
-// (src/device/reduce_kernel.h, FuncSumPostDiv), as ReduceOp::kAverage does; on floating-point
+// On integers, ncclAvg adds, wrapping, and then divides with rounding toward zero
+// (src/device/reduce_kernel.h, FuncSumPostDiv), as ReduceOp::kAverage does. On floating-point
 // numbers it multiplies each by 1/ranks and then adds.
 absl::StatusOr<ncclRedOp_t> NcclOp(ReduceOp op);
 
-// "AllReduce of 10 float32 (sum)", for messages.
+// Returns a text such as "AllReduce of 10 float32 (sum)".
 std::string DescribeOperation(absl::string_view operation, size_t count, DataType type,
                               std::optional<ReduceOp> op = std::nullopt);
 
-// "2.28.9" for 22809.
+// Returns "2.28.9" for 22809.
 std::string NcclVersionText(int version);
 
 }  // namespace muster::internal

@@ -1,5 +1,5 @@
-// NcclCommunicator's operations on views of tensors: each enqueues on the caller's stream and
-// waits.
+// The operations of NcclCommunicator on views of tensors. Each enqueues its operation on the
+// caller's stream and waits for it.
 
 #include <vector>
 
@@ -22,7 +22,7 @@ using internal::CountOf;
 absl::Status NcclCommunicator::Run(const absl::Status& arguments, const CallOptions& options,
                                    absl::FunctionRef<absl::Status(cudaStream_t)> enqueue) {
   if (!arguments.ok()) return arguments;
-  const internal::ScopedDevice current(device());  // whose default stream null means
+  const internal::ScopedDevice current(device());  // null means this device's default stream
   auto* const stream = static_cast<cudaStream_t>(options.stream);
   absl::Status status = enqueue(stream);
   return status.ok() ? Wait(stream, options) : status;

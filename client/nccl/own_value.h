@@ -12,14 +12,15 @@
 
 namespace muster::internal {
 
-// What a collective comes to inside a PreventBlock scope: this rank's own value.
+// The copy that replaces a collective inside a PreventBlock scope: the result is this rank's own
+// value.
 struct OwnValue {
   const void* from = nullptr;
   void* to = nullptr;
   size_t bytes = 0;
 };
 
-// Enqueues that on the stream.
+// Enqueues the copy on the stream.
 inline absl::Status CopyOwn(const NcclHandle& handle, const OwnValue& own, cudaStream_t stream) {
   if (absl::Status status = handle.health(); !status.ok()) return status;
   if (own.from == own.to || own.bytes == 0) return absl::OkStatus();

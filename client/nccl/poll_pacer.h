@@ -8,9 +8,9 @@
 
 namespace muster::internal {
 
-// Paces a loop that polls. It yields at first, because what takes microseconds should not wait for
-// a timer; then it sleeps, for a hundredth of the time that has passed, so that it is never late by
-// much more than that.
+// A pacer for a loop that polls. Pause() yields for the first 2 ms, since work of microseconds
+// should not wait for a timer. Then it sleeps for a hundredth of the time that has passed, at most
+// 1 ms, so the loop is late by about 1 % at most.
 class PollPacer {
  public:
   void Pause() {

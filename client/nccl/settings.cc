@@ -19,12 +19,12 @@
 namespace muster::internal {
 namespace {
 
-constexpr int kConfFileNcclVersion = 22300;  // the first to know NCCL_CONF_FILE
+constexpr int kConfFileNcclVersion = 22300;  // the first version that reads NCCL_CONF_FILE
 
-// What decides which kernel runs, with which buffers, on how many channels, and when ranks connect:
-// each rank decides on its own, and a rank that decides otherwise waits for what does not come, or
-// reads what is not meant for it. Others that NCCL compares itself, or that may differ (interfaces,
-// adapters), are not here.
+// The variables that decide which kernel runs, with which buffers, on how many channels, and when
+// ranks connect. Each rank decides on its own. A rank that decides otherwise waits for data that
+// never comes, or reads data that is not for it. Variables that NCCL compares itself, and variables
+// that may differ (interfaces, adapters), are not here.
 constexpr const char* kAlikeOnAllRanks[] = {
     "NCCL_ALGO",
     "NCCL_PROTO",
@@ -46,7 +46,7 @@ constexpr const char* kAlikeOnAllRanks[] = {
     "NCCL_COMM_SPLIT_SHARE_RESOURCES",
 };
 
-// How two ranks of one node share memory.
+// The variables that decide how two ranks of one node share memory.
 constexpr const char* kAlikeOnANode[] = {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE",
                                          "NCCL_CUMEM_HOST_ENABLE"};
 
@@ -55,7 +55,7 @@ bool IsOfANode(absl::string_view name) {
          std::end(kAlikeOnANode);
 }
 
-// Values that mean what an unset variable means.
+// Returns whether a value means the same as an unset variable.
 bool IsDefault(absl::string_view name, absl::string_view value) {
   if (value.empty()) return true;
   if (absl::EndsWith(name, "_DISABLE") || absl::EndsWith(name, "_SHARE_RESOURCES")) {
@@ -65,8 +65,8 @@ bool IsDefault(absl::string_view name, absl::string_view value) {
   return name == "NCCL_RUNTIME_CONNECT" && value == "1";
 }
 
-// By NCCL's rules: "NAME=value" with no spaces removed, and '#' begins a comment in the first
-// column alone.
+// Reads a file by NCCL's rules: "NAME=value", no spaces are removed, and '#' begins a comment in
+// the first column only.
 void ReadFile(const std::string& path, std::map<std::string, NcclVariable>* variables) {
   std::ifstream file(path);
   std::string text;
@@ -79,7 +79,7 @@ void ReadFile(const std::string& path, std::map<std::string, NcclVariable>* vari
   }
 }
 
-// Reentrant, unlike getpwuid().
+// Returns the user's home directory. Reentrant, unlike getpwuid().
 std::string HomeOfUser() {
   std::vector<char> buffer(1 << 14);
   passwd entry = {};
@@ -139,7 +139,7 @@ absl::Status Differ(const Group& group, int first, int second, const std::string
       IsOfANode(name) ? " of a node" : "", " (see also NCCL's configuration files)"));
 }
 
-// The first name in which the two differ; empty: none.
+// Returns the first name in which the two differ, or an empty text.
 std::string Difference(const std::map<std::string, std::string>& a,
                        const std::map<std::string, std::string>& b, bool one_node) {
   for (const auto& [of, with] : {std::pair(&a, &b), std::pair(&b, &a)}) {

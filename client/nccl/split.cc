@@ -1,4 +1,4 @@
-// NcclCommunicator::Split().
+// NcclCommunicator::Split(): all ranks agree on the parts, and NCCL splits the communicator.
 
 #include <algorithm>
 #include <memory>
@@ -34,7 +34,7 @@ absl::StatusOr<SplitRanks> WantedPart(const NcclHandle& handle, const std::optio
   return internal::SplitRanksOf(handle.incarnations(), handle.rank(), *group);
 }
 
-// The position of `rank` in `part`, for NCCL's key.
+// Returns the position of `rank` in `part`, which is its key for ncclCommSplit.
 int PositionIn(const SplitRanks& part, int rank) {
   return static_cast<int>(std::find(part.begin(), part.end(), rank) - part.begin());
 }
@@ -43,7 +43,8 @@ internal::SteadyTime StopDeadline() {
   return internal::SteadyClock::now() + absl::ToChronoNanoseconds(NcclHandle::kStopWait);
 }
 
-// Makes the child ready with what NCCL has made. *adopted: the child has it, and frees it.
+// Makes the child ready with the communicator that NCCL has made. Sets *adopted once the child has
+// it and will free it.
 absl::Status Adopt(NcclHandle& child, const Deadline& deadline, ncclComm_t made, bool* adopted) {
   return child.Initialize(kSplit, deadline, [&](ncclComm_t* comm) {
     *comm = made;
@@ -59,9 +60,9 @@ absl::Status NothingMade(const NcclHandle& parent) {
                    "communicator"));
 }
 
-// Where NCCL stores the new communicator: from a thread of its own, at the end of what
-// ncclCommSplit began (src/init.cc, ncclCommInitRankFunc). Until then, and unless the parent is
-// stopped, the memory must not be freed: Keep() leaks it.
+// The memory in which NCCL stores the new communicator. NCCL does so from its own thread, at the
+// end of the work that ncclCommSplit began (src/init.cc, ncclCommInitRankFunc). Until then the
+// memory must not be freed, unless the parent is stopped. Keep() leaks it.
 class Slot {
  public:
   ncclComm_t* address() { return made_.get(); }
@@ -72,16 +73,16 @@ class Slot {
   std::unique_ptr<ncclComm_t> made_ = std::make_unique<ncclComm_t>(nullptr);
 };
 
-// A failure in the middle of NCCL's work ends `parent` too: that is how NCCL's thread is ended.
-// After it nothing more is stored, unless NCCL does not stop.
+// Ends `parent` after a failure in the middle of NCCL's work, since that is the only way to end
+// NCCL's thread. Afterwards nothing more is stored, unless NCCL does not stop.
 void EndParent(NcclHandle& parent, NcclHandle& child, const absl::Status& why, Slot& slot) {
   parent.Fail(why);
   if (!parent.AwaitStopped(StopDeadline())) return slot.Keep();
-  // NCCL has made it all the same: a loss, or a deadline, came in between.
+  // NCCL has completed the split anyway, and a loss or a deadline came in between.
   if (slot.value() != nullptr) child.TakeOver(slot.value(), why, StopDeadline());
 }
 
-// Makes `child` ready with a communicator that NCCL makes of `parent`'s. ncclCommSplit returns
+// Makes `child` ready with a communicator that NCCL splits from the parent's. ncclCommSplit returns
 // ncclSuccess before it has stored anything; the parent's asynchronous state says when it has.
 absl::Status MakeChild(NcclHandle& parent, NcclHandle& child, const Deadline& deadline, int color,
                        int key) {
@@ -101,14 +102,14 @@ absl::Status MakeChild(NcclHandle& parent, NcclHandle& child, const Deadline& de
   }
   bool adopted = false;
   status = Adopt(child, deadline, slot.value(), &adopted);
-  // An error of the child ends the child; the parent is as it was.
+  // An error of the child ends only the child; the parent is unchanged.
   if (!adopted) child.TakeOver(slot.value(), status, StopDeadline());
   return status;
 }
 
-// A part's board is named after its parent's, the number of the split and the part's first rank. A
-// number is used again after a split that succeeds, when no rank needs the name any more: each rank
-// removes it before its next split.
+// Opens the board of a part. Its name consists of the parent's board, the number of the split and
+// the part's first rank. After a split that succeeds, the number may be used again. No rank needs
+// the name any more then, because each rank removes it before its next split.
 std::unique_ptr<internal::StopBoard> OpenBoard(const NcclHandle& parent, const Group& numbered,
                                                const SplitRanks& part) {
   if (parent.board() == nullptr || part.empty()) return nullptr;
@@ -135,9 +136,9 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   if (!status.ok()) return status;
 
   const SplitRanks& own = (*parts)[handle_->rank()];
-  // A rank in no part makes a communicator of its own and closes it. NCCL crashes on a rank that
-  // passes NCCL_SPLIT_NOCOLOR if the split is aborted (src/init.cc, ncclCommInitRankFunc: it stores
-  // the error in a child that is null).
+  // A rank in no part makes a communicator of its own and closes it. NCCL_SPLIT_NOCOLOR is not
+  // used: if such a split is aborted, NCCL crashes on that rank (src/init.cc, ncclCommInitRankFunc:
+  // it stores the error in a child that is null).
   const int color = own.empty() ? handle_->rank() : own.front();
   const int key = PositionIn(own, handle_->rank());
   const std::shared_ptr<NcclHandle> child =

@@ -10,22 +10,25 @@
 #include "client/src/base/deadline.h"
 #include "muster/group.h"
 
-// Which ranks of a communicator a new one is made of, by their indices in the old one.
+// The choice of ranks for NcclCommunicator::Split(): the ranks of a new communicator, as indices in
+// the old one.
 namespace muster::internal {
 
 using SplitRanks = std::vector<int>;
 
-// The members of `part`, which may belong to a later epoch, among those of a communicator, which
-// are named by their incarnations. INVALID_ARGUMENT naming one that is not there, or if `own`, the
-// caller's rank in the communicator, is not in the part.
+// Returns the members of `part`, which may belong to a later epoch, as indices into a
+// communicator's `incarnations`. INVALID_ARGUMENT, naming the member, if one is not there, or if
+// `own`, the caller's rank in the communicator, is not in the part.
 absl::StatusOr<SplitRanks> SplitRanksOf(const std::vector<std::string>& incarnations, int own,
                                         const Group& part);
 
-// The parts (empty: none) that the ranks of a communicator want to be in, by rank. OK if they are
-// disjoint, and each rank is in the one it wants; else FAILED_PRECONDITION naming two ranks.
+// Checks the parts that the ranks of a communicator ask for, by rank; an empty part means none.
+// Returns OK if they are disjoint and each rank is in its own part, else FAILED_PRECONDITION naming
+// two ranks.
 absl::Status CheckSplitRanks(const Group& group, const std::vector<SplitRanks>& parts);
 
-// Every rank's part, in one collective of `group`. A rank that cannot take part passes why.
+// Returns every rank's part, by one collective of `group`. A rank that cannot take part passes its
+// error as `own`.
 absl::StatusOr<std::vector<SplitRanks>> ExchangeSplitRanks(const Group& group,
                                                            absl::string_view what,
                                                            const absl::StatusOr<SplitRanks>& own,

@@ -12,7 +12,7 @@
 namespace muster::internal {
 namespace {
 
-// NCCL is fastest on addresses that are multiples of 16; cudaMalloc's are multiples of this.
+// NCCL is fastest on addresses that are multiples of 16. cudaMalloc returns multiples of 512.
 constexpr size_t kAlignment = 512;
 
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }

@@ -10,24 +10,24 @@
 
 namespace muster::internal {
 
-// Memory that an operation reads or writes, in the host or on the device.
+// A range of host or device memory that an operation reads or writes.
 struct Area {
   void* data = nullptr;
   size_t bytes = 0;
   bool read = false;
   bool written = false;
-  void* device = nullptr;  // where the operation finds it; != data: staged
+  void* device = nullptr;  // where the operation finds it; if not data, it is staged
 
   bool staged() const { return device != data; }
 };
 
-// Whether this is a device's memory, or managed memory. NCCL would take pinned memory of the host
-// too, but every byte of it would cross the bus more than once.
+// Returns whether `pointer` is device memory or managed memory. NCCL would accept pinned host
+// memory too, but every byte of it would cross the bus more than once.
 absl::StatusOr<bool> IsDeviceMemory(const void* pointer);
 
-// Device memory that stands in for host memory. Grows, and does not shrink: cudaFree waits for all
-// that the device has to do, whoever has given it that, and for as long as that takes. So what has
-// become too small is kept, which is less than what is in use. The device must be current in all
+// Device memory that stands in for host memory. It grows and never shrinks, because cudaFree waits
+// for all work of the device, of any origin and for any time. So blocks that have become too small
+// are kept; together they are smaller than the block in use. The device must be current in all
 // calls.
 class Staging {
  public:
@@ -35,18 +35,18 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Sets the `device` of all areas. What former ones had here is lost. INTERNAL if CUDA fails.
+  // Sets `device` of all areas. The contents of earlier areas are lost. INTERNAL if CUDA fails.
   absl::Status Place(absl::Span<Area> areas);
 
-  // The memory, for the caller to free, or to leave alone.
+  // Returns the memory, which the caller then owns.
   std::vector<void*> Release();
 
  private:
   absl::Status Reserve(size_t bytes);
 
   std::vector<void*> blocks_;
-  char* current_ = nullptr;  // the last of them
-  size_t bytes_ = 0;         // of that
+  char* current_ = nullptr;  // the last block
+  size_t bytes_ = 0;         // the last block's size
 };
 
 }  // namespace muster::internal

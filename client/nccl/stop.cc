@@ -10,7 +10,8 @@
 namespace muster::internal {
 namespace {
 
-// A launch takes microseconds. One that takes longer waits for a peer.
+// How long a launch in progress may take to settle. It takes microseconds, unless it waits for a
+// peer.
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 
 void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
@@ -23,7 +24,7 @@ ncclResult_t StateOf(const NcclHandle& handle) {
   return called == ncclSuccess ? state : called;
 }
 
-// The state once it is not ncclInProgress, or at the deadline.
+// Returns the asynchronous state once it is not ncclInProgress, or at the deadline.
 ncclResult_t AwaitState(const NcclHandle& handle, SteadyTime deadline) {
   ncclResult_t state = StateOf(handle);
   for (PollPacer pace; state == ncclInProgress && SteadyClock::now() < deadline; pace.Pause()) {
@@ -32,8 +33,9 @@ ncclResult_t AwaitState(const NcclHandle& handle, SteadyTime deadline) {
   return state;
 }
 
-// ncclInvalidUsage: it cannot be revoked. A revocation frees memory, which may wait for whatever
-// another communicator runs on the GPU: it has no deadline, and nobody waits for it without one.
+// Revokes the communicator. Returns ncclInvalidUsage if it cannot be revoked. The wait has no
+// deadline, because a revocation frees memory, which may wait for any kernel on the GPU. No caller
+// waits for this thread without a deadline.
 ncclResult_t Revoke(const NcclHandle& handle) {
   if (!NcclHasRevoke() || !handle.CanRevoke()) return ncclInvalidUsage;
   if (AwaitState(handle, After(SteadyClock::now(), kSettleWait)) != ncclSuccess)

@@ -9,7 +9,7 @@
 namespace muster::internal {
 namespace {
 
-constexpr size_t kBytes = 4096;  // the least that can be mapped
+constexpr size_t kBytes = 4096;  // the smallest mapping
 constexpr int kCodeShift = 32;
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "the word is shared by processes");
@@ -21,8 +21,8 @@ std::string StopBoard::NameOf(absl::string_view secret) {
                               Fnv1a64(absl::StrCat("of NCCL ", secret)));
 }
 
-// Another rank may make it between the two calls, so Open() is tried again after Make(). The name
-// stays until all ranks have come, or one has failed, and then all fail.
+// Another rank may make the board between Open() and Make(), so Open() is tried again. The name
+// stays until all ranks have opened it, or one has failed, and then all fail.
 absl::StatusOr<std::unique_ptr<StopBoard>> StopBoard::Open(const std::string& name) {
   auto region = SharedRegion::Open(name, kBytes);
   if (absl::IsNotFound(region.status())) region = SharedRegion::Make(name, kBytes);
@@ -36,7 +36,7 @@ StopBoard::StopBoard(std::string name, std::unique_ptr<SharedRegion> region)
       region_(std::move(region)),
       word_(static_cast<std::atomic<uint64_t>*>(region_->data())) {}
 
-// Sequentially consistent, since what follows is a store of NCCL's to another word.
+// Sequentially consistent, because NCCL stores to another word next, and that must come later.
 void StopBoard::Announce(int rank, absl::StatusCode why) {
   uint64_t none = 0;
   const uint64_t word =

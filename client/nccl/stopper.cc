@@ -13,13 +13,14 @@ namespace {
 
 using Handles = std::vector<std::shared_ptr<NcclHandle>>;
 
-// Callers give a communicator back within some polls of NCCL after its end.
+// How long callers may take to give a communicator back. Usually they need some polls after its
+// end.
 constexpr absl::Duration kSeizeWait = absl::Seconds(1);
 
-// How long a thread waits for the others to be ready, too.
+// How long a thread waits for the other threads to get ready.
 constexpr absl::Duration kStartWait = absl::Seconds(1);
 
-// Those of `handles` that no thread is inside of, after a while.
+// Seizes the handles that no thread is inside of, and returns them. Waits for the others for 1 s.
 Handles SeizeAll(Handles handles) {
   Handles seized;
   const SteadyTime deadline = After(SteadyClock::now(), kSeizeWait);
@@ -35,7 +36,7 @@ Handles SeizeAll(Handles handles) {
 
 }  // namespace
 
-// Where the threads that stop communicators meet before any of them calls NCCL.
+// A barrier for the threads that stop communicators, which they pass before any of them calls NCCL.
 class Stopper::StartLine {
  public:
   explicit StartLine(size_t expected) : expected_(expected) {}
@@ -72,7 +73,7 @@ void Stopper::Add(std::shared_ptr<NcclHandle> handle) {
 
 void Stopper::Remove(const NcclHandle* handle) {
   if (!Erase(handle)) return;
-  Wake();  // to look whether one is still left alone
+  Wake();  // so that it checks whether an ended one is still left alone
 }
 
 bool Stopper::Erase(const NcclHandle* handle) {
@@ -140,8 +141,9 @@ void Stopper::StopBatches() {
   }
 }
 
-// Every thread has its device current before one of them calls NCCL: CUDA may make cudaSetDevice
-// wait for a cudaFree of another thread, and that for a kernel whose flag is not set yet.
+// Every thread makes its device current before any thread calls NCCL. CUDA may make cudaSetDevice
+// wait for another thread's cudaFree, and that may wait for a kernel whose abort flag is not set
+// yet.
 void Stopper::StopAll(const Handles& seized) {
   const auto start = std::make_shared<StartLine>(seized.size());
   std::vector<std::function<void()>> without_thread;
@@ -183,7 +185,8 @@ Stopper::Handles Stopper::NextBatch() {
   Handles batch;
   absl::MutexLock lock(&mutex_);
   woken_ = false;
-  // The loss of a member ends all communicators of its job, and their callbacks come one by one.
+  // Checks all communicators. The loss of a member ends all communicators of its job, but the
+  // callbacks that say so come one by one.
   std::copy_if(live_.begin(), live_.end(), std::back_inserter(batch),
                [](const std::shared_ptr<NcclHandle>& one) { return one->IsCondemned(); });
   working_ = !batch.empty();

@@ -14,68 +14,72 @@
 
 namespace muster::internal {
 
-// The live communicators of this process. Those that have ended are stopped all at once, each by a
-// thread of its own (stop.h), so that none waits for another: NCCL may take for ever to stop one,
-// and freeing one waits for the device, on which another one's kernel may hang until its flag is
-// set.
+// The live communicators of this process, and the thread that stops those that have ended. It stops
+// them all at once, each on its own thread (stop.h), so that no stop waits for another. NCCL may
+// take forever to stop one communicator. And freeing one waits for the device, on which another
+// one's kernel may hang until its own flag is set.
 //
-// A further thread finds out which have ended. It starts before the first communicator is opened,
-// so that none is opened that could not be stopped, and sleeps while there is nothing that it can
-// do. A communicator that a thread is inside of for long is left until that thread comes out, which
-// wakes the Stopper. Where the process gets no thread for stopping a communicator, this one stops
-// it: only then does it wait for NCCL. Thread-safe.
+// The Stopper's own thread finds out which communicators have ended. It starts before the first
+// communicator is opened, so no communicator exists that could not be stopped. It sleeps while it
+// can do nothing. If a thread stays inside a call on a communicator, the Stopper leaves that
+// communicator alone until the thread comes out and calls Wake(). If the process cannot start a
+// thread to stop a communicator, the Stopper's thread stops it itself; only then does it wait for
+// NCCL. Thread-safe.
 class Stopper {
  public:
   static Stopper& Get();
 
-  // Starts the thread, which lives as long as the process; call it before a communicator is opened.
-  // RESOURCE_EXHAUSTED if the process gets no thread; then call it again. Once it has succeeded it
-  // does nothing.
+  // Starts the thread, which lives as long as the process. Call it before a communicator is opened.
+  // RESOURCE_EXHAUSTED if the process cannot start a thread; call it again later. Does nothing once
+  // it has succeeded.
   absl::Status Start();
 
   void Add(std::shared_ptr<NcclHandle> handle);
   void Remove(const NcclHandle* handle);
 
-  // Some communicator has ended, or a thread has left one that had. Does not block.
+  // Tells the thread that a communicator has ended, or that a thread has left one that had. Does
+  // not block.
   void Wake();
 
-  // Waits until every communicator that has ended is stopped, but for those that have not stopped
-  // within NcclHandle::kStopWait; false at the deadline.
+  // Blocks until every communicator that has ended is stopped. Ignores communicators that have not
+  // stopped within NcclHandle::kStopWait. Returns false at the deadline.
   bool AwaitQuiet(SteadyTime deadline);
 
  private:
   using Handles = std::vector<std::shared_ptr<NcclHandle>>;
   class StartLine;
 
-  // Whether there may be others now that nothing has been done about for a while.
+  // Removes a handle. Returns whether some ended communicator was left alone, as a thread was
+  // inside it.
   bool Erase(const NcclHandle* handle);
   void Work();
   void AwaitWake();
-  // Stops what has ended, until there is nothing more that it can do.
+  // Stops communicators that have ended until it can do nothing more.
   void StopBatches();
-  // Those that have ended and are not stopped. If there are none, the thread is to sleep.
+  // Returns the communicators that have ended and are not stopped. If there are none, the thread
+  // goes to sleep.
   Handles NextBatch();
-  // Whether there is news since the last batch. If not, the thread is to sleep.
+  // Returns whether there was a Wake() since the last batch. If not, the thread goes to sleep.
   bool GoOn();
-  // Starts a thread for each.
+  // Starts one thread for each handle.
   void StopAll(const Handles& seized);
-  // What a thread does to stop it, which is in progress from now on.
+  // Registers a stop as in progress, and returns the function that its thread runs.
   std::function<void()> BeginStop(const std::shared_ptr<NcclHandle>& handle,
                                   const std::shared_ptr<StartLine>& start);
   void Forget(uint64_t stop);
   bool IsQuiet() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // When the first of those that are being stopped has taken too long.
+  // Returns when the next stop in progress becomes overdue.
   SteadyTime NextOverdue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   Handles live_ ABSL_GUARDED_BY(mutex_);
-  uint64_t stops_ ABSL_GUARDED_BY(mutex_) = 0;  // so far
-  // Those in progress, by their numbers, and when they are overdue.
+  uint64_t stops_ ABSL_GUARDED_BY(mutex_) = 0;  // number of stops so far
+  // The stops in progress, by their numbers, with the times when they become overdue.
   std::map<uint64_t, SteadyTime> stopping_ ABSL_GUARDED_BY(mutex_);
   bool working_ ABSL_GUARDED_BY(mutex_) = false;
-  bool woken_ ABSL_GUARDED_BY(mutex_) = false;       // since the last batch was made up
-  bool left_alone_ ABSL_GUARDED_BY(mutex_) = false;  // the last batch, by a thread that sleeps now
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;       // since the last batch was collected
+  bool left_alone_ ABSL_GUARDED_BY(mutex_) = false;  // the last batch was busy
 };
 
 }  // namespace muster::internal

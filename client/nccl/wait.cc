@@ -17,21 +17,23 @@ absl::Status Expired(const NcclHandle& handle, absl::string_view what, const Dea
       "; all ranks must make the same calls in the same order with the same sizes"));
 }
 
-// cudaStreamQuery(), which leaves "not ready" behind as the last error of CUDA.
+// Returns cudaStreamQuery(), and clears "not ready", which it leaves behind as CUDA's last error.
 cudaError_t Query(cudaStream_t stream) {
   const cudaError_t state = cudaStreamQuery(stream);
   if (state == cudaErrorNotReady) cudaGetLastError();
   return state;
 }
 
-// The first error of stream, communicator and deadline; OK with *done once the stream is empty.
+// Returns the first error of stream, communicator and deadline. Sets *done once the stream is
+// empty.
 absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
                   const Deadline& deadline, bool* done) {
   const cudaError_t state = Query(stream);
   if (state != cudaSuccess && state != cudaErrorNotReady) {
     return CudaStatus(handle.Title(what), state);
   }
-  // A communicator that was stopped leaves its streams empty too.
+  // Polls before it trusts an idle stream: a communicator that was stopped leaves its streams empty
+  // too.
   if (absl::Status status = handle.Poll(what); !status.ok()) return status;
   *done = state == cudaSuccess;
   if (*done) return absl::OkStatus();
@@ -48,7 +50,7 @@ absl::Status OwnExpired(absl::string_view what, const Deadline& deadline, absl::
                                                   "; look at what the program has on its streams"));
 }
 
-// The kernels of a stopped communicator are told to end; they have when their stream says so.
+// Waits until the kernels of a stopped communicator have ended, which an idle stream shows.
 void Drain(cudaStream_t stream) {
   const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
   for (PollPacer pace; Query(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {

@@ -10,14 +10,14 @@
 
 namespace muster::internal {
 
-// Waits until all work on `stream` is done, by polling it and the communicator whose work it is.
-// Any error ends that communicator, and is returned only when NCCL has stopped, so that nothing
-// writes to the caller's buffers any more; where it does not stop, the text says so. `what` is what
+// Blocks until all work on `stream` is done, by polling the stream and its communicator. An error
+// ends the communicator. It is returned only once NCCL has stopped, so nothing writes to the
+// caller's buffers any more; if NCCL does not stop, the text says so. `what` names the work that
 // the caller waits for: "AllReduce of 10 float32 (sum)".
 absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
                          const Deadline& deadline);
 
-// The same for work of this library's own: no communicator is looked at, and none ends.
+// Blocks until this library's own work on `stream` is done. Polls no communicator, and ends none.
 absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Deadline& deadline);
 
 }  // namespace muster::internal

@@ -6,14 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
-// What NCCL and a profiler plug-in say to each other: version 4 of the interface, which NCCL has
-// from 2.27.3 on, newer ones beside their own. No header that NCCL installs has it; it is written
-// down here from src/include/plugin/profiler/profiler_v4.h of NCCL's sources. Of the descriptors
-// there are those parts alone that are looked at.
+// The interface between NCCL and a profiler plug-in, version 4. NCCL has it from 2.27.3 on, and
+// newer versions keep it beside their own. NCCL installs no header for it. This file repeats
+// src/include/plugin/profiler/profiler_v4.h of NCCL's sources, with only the parts of the
+// descriptors that the plug-in reads.
 namespace muster::nccl_profiler {
 
-// Kinds of events, and bits of the mask that asks for them.
-inline constexpr uint8_t kGroup = 1 << 0;          // what is launched together
+// Kinds of events, and bits of the mask that requests them.
+inline constexpr uint8_t kGroup = 1 << 0;          // operations that are launched together
 inline constexpr uint8_t kCollective = 1 << 1;     // a collective is given to the GPU
 inline constexpr uint8_t kKernelChannel = 1 << 6;  // the part of a kernel on one channel
 
@@ -39,7 +39,7 @@ struct EventDescription {
   };
 
   uint8_t kind;
-  void* parent;  // of a part of a kernel: the handle of its collective
+  void* parent;  // for a part of a kernel: the handle of its collective
   int rank;
   union {
     Collective collective;
@@ -57,10 +57,10 @@ static_assert(offsetof(EventDescription, collective.channels) == 80);
 // ncclResult_t, and may be called from any thread.
 struct Profiler {
   const char* name;
-  // A communicator begins. `mask` is where the plug-in puts the events that it wants.
+  // Called when a communicator begins. Stores the requested kinds of events in `*mask`.
   int (*init)(void** context, int* mask, const char* communicator_name, uint64_t communicator_hash,
               int nodes, int ranks, int rank, void (*log)());
-  // Null as a handle: no more is heard of this event.
+  // Called when an event begins. A null handle means that the plug-in ignores the event.
   int (*start_event)(void* context, void** handle, EventDescription* description);
   int (*stop_event)(void* handle);
   int (*record_event_state)(void* handle, int state, void* arguments);

@@ -22,7 +22,7 @@ void Operations::EndChannel(uint64_t number) {
 }
 
 uint64_t BytesOf(std::string_view data_type, uint64_t count) {
-  // Older names of some: ncclChar, ncclHalf, ncclInt, ncclFloat, ncclDouble.
+  // Char, Half, Int, Float and Double are older names.
   static constexpr std::pair<std::string_view, uint64_t> kSizes[] = {
       {"Int8", 1},     {"Uint8", 1},      {"Char", 1},      {"Float8", 1}, {"Float16", 2},
       {"Bfloat16", 2}, {"Half", 2},       {"Int32", 4},     {"Uint32", 4}, {"Int", 4},

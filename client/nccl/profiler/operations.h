@@ -12,24 +12,26 @@
 
 namespace muster::nccl_profiler {
 
-// The collectives of one communicator of NCCL: which the host has given to the GPU, and which of
-// these the GPU has done. Point-to-point operations are not among them: their numbers differ from
-// rank to rank by nature. Thread-safe.
+// The collectives of one NCCL communicator: which ones the host has given to the GPU, and which
+// ones the GPU has done. Point-to-point operations are left out, since their numbers naturally
+// differ from rank to rank. Thread-safe.
 class Operations {
  public:
   explicit Operations(const std::string& name) : activity_(name) {}
 
-  // One begins, whose kernel has parts on so many channels; returns its number, from 1 on.
+  // Begins a collective whose kernel has parts on `channels` channels. Returns its number, from 1
+  // on.
   uint64_t Begin(std::string_view function, uint64_t bytes, int channels);
-  // One of its parts is done; the last one ends it. Numbers that are not in progress are ignored.
+  // Ends one part of a collective; the last part ends the collective. Ignores numbers that are not
+  // in progress.
   void EndChannel(uint64_t number);
 
  private:
-  // More than a GPU takes before the host must wait. What is older counts as done.
+  // More than a GPU accepts before the host must wait. Older operations count as done.
   static constexpr size_t kInProgress = 4096;
   struct Operation {
     uint64_t number = 0;
-    int channels = 0;  // that are not done
+    int channels = 0;  // parts that are not done
   };
 
   std::mutex mutex_;
@@ -38,8 +40,8 @@ class Operations {
   std::array<Operation, kInProgress> operations_;
 };
 
-// What `count` elements of a type of NCCL take, by the type's name ("ncclFloat32"); 0 if it is not
-// known.
+// Returns the bytes of `count` elements of an NCCL type, by the type's name ("ncclFloat32"), or 0
+// for an unknown name.
 uint64_t BytesOf(std::string_view data_type, uint64_t count);
 
 }  // namespace muster::nccl_profiler

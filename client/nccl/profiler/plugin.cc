@@ -1,6 +1,5 @@
-// A profiler plug-in for NCCL: what its communicators do, where the rank's launcher can see it,
-// also those of programs that call NCCL themselves. NCCL loads it where NCCL_PROFILER_PLUGIN says
-// so.
+// A profiler plug-in for NCCL. It shows the rank's launcher what NCCL's communicators do, also in
+// programs that call NCCL themselves. NCCL loads it if NCCL_PROFILER_PLUGIN names it.
 
 #include <array>
 #include <cinttypes>
@@ -16,13 +15,13 @@
 namespace muster::nccl_profiler {
 namespace {
 
-// The communicators of the process. Events come with numbers in place of pointers, since they may
-// come late: when the communicator, or the operation, is no more.
+// The communicators of the process. Events carry numbers in place of pointers, since they may
+// arrive late, when the communicator or the operation no longer exists.
 class Communicators {
  public:
-  static constexpr size_t kMost = 64;  // what a launcher looks at
+  static constexpr size_t kMost = 64;  // as many as a launcher reads
 
-  // An index, or kMost where there are too many.
+  // Adds a communicator. Returns its index, or kMost if there are too many.
   size_t Add(const std::string& name) {
     const std::lock_guard<std::mutex> lock(mutex_);
     size_t index = 0;
@@ -50,9 +49,10 @@ Communicators& All() {
   return *all;
 }
 
-// A handle: what the event is, its communicator and its operation. Never null.
+// An event handle: whether the event is a part of a kernel, its communicator and its operation.
+// Never null.
 constexpr int kIndexBits = 8;
-constexpr uintptr_t kPart = 1;  // of a kernel, and not an operation
+constexpr uintptr_t kPart = 1;  // a part of a kernel, not an operation
 
 void* ToHandle(uint64_t operation, size_t index, uintptr_t part) {
   return reinterpret_cast<void*>(operation << (kIndexBits + 1) | index << 1 | part);
@@ -65,15 +65,17 @@ uint64_t OperationOf(void* handle) {
   return reinterpret_cast<uintptr_t>(handle) >> (kIndexBits + 1);
 }
 
-// For a group, which this plug-in does not look at. NCCL 2.27 tells of no operation of a group
-// whose handle is null (src/plugin/profiler.cc, ncclProfilerStartTaskEvents).
+// Returns the handle of a group, which this plug-in ignores. It must not be null: NCCL 2.27 reports
+// no operation of a group whose handle is null (src/plugin/profiler.cc,
+// ncclProfilerStartTaskEvents).
 void* GroupHandle() { return ToHandle(0, Communicators::kMost, 0); }
 
-// A context: one more than the index, so that it is not null.
+// A context is the index plus one, so that it is never null.
 void* ToContext(size_t index) { return reinterpret_cast<void*>(index + 1); }
 size_t IndexOfContext(void* context) { return reinterpret_cast<uintptr_t>(context) - 1; }
 
-// Alike on all ranks of the communicator, but for what its program has named differently.
+// Returns the communicator's name. It is the same on all ranks, unless their programs gave
+// different names.
 std::string NameOf(const char* name, uint64_t hash, int ranks) {
   char text[160];
   const bool named = name != nullptr && *name != '\0';
@@ -111,8 +113,8 @@ int StartEvent(void* context, void** handle, EventDescription* event) {
   return kSuccess;
 }
 
-// That of a collective says that the host has given it to the GPU; that of a part of its kernel
-// that the GPU has done it.
+// Handles the end of an event. The end of a collective means that the host has given it to the GPU.
+// The end of a part of its kernel means that the GPU has done that part.
 int StopEvent(void* handle) {
   if (handle == nullptr || !IsPart(handle)) return kSuccess;
   const std::shared_ptr<Operations> operations = All().Find(IndexOf(handle));
