@@ -7,21 +7,21 @@
 #include <cstddef>
 #include <cstdint>
 
-// The memory in which a rank publishes what its communicators do: published_activity.h writes it,
-// rank_activity.h makes and reads it.
+// The layout of the memory in which a rank publishes what its communicators do. The launcher makes
+// and reads it (rank_activity.h), and the rank writes it (published_activity.h).
 namespace muster::activity {
 
-// Names the memory, for the rank that is to write it.
+// The environment variable that gives the rank the path of the memory.
 inline constexpr char kVariable[] = "MUSTER_ACTIVITY_FILE";
 
 inline constexpr size_t kSlots = 64;
 inline constexpr size_t kNameBytes = 96;
 inline constexpr size_t kOperationBytes = 24;
-// Says what is in the memory; another layout has another one.
+// Identifies the layout. Change it with the layout.
 inline constexpr uint64_t kMagic = 0x3174634174736d21;
 
 struct State {
-  char name[kNameBytes];  // ends with a zero, unless it fills the space
+  char name[kNameBytes];  // ends with a zero, unless it fills the field
   char operation[kOperationBytes];
   uint64_t begun;
   uint64_t ended;
@@ -29,8 +29,8 @@ struct State {
   int64_t since;  // MonotonicNow()
 };
 
-// A communicator's place. Its owner alone writes it, always into the state that is not the latest:
-// so there is a whole one at any time, also after the end of a process that was writing.
+// A communicator's slot. Only its owner writes it, always into the state that is not the latest. So
+// one state is whole at any time, even if the process dies while it writes.
 struct Slot {
   std::atomic<uint64_t> taken;    // the number of its communicator; 0: free
   std::atomic<uint64_t> version;  // the latest state is states[version % 2]
@@ -39,12 +39,12 @@ struct Slot {
 
 struct Board {
   std::atomic<uint64_t> magic;
-  std::atomic<uint64_t> last;  // number of the communicator that came last
+  std::atomic<uint64_t> last;  // number of the newest communicator
   Slot slots[kSlots];
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// Nanoseconds on the clock that all processes of a machine share.
+// Returns nanoseconds on the clock that all processes of a machine share.
 inline int64_t MonotonicNow() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -61,7 +61,7 @@ std::shared_ptr<grpc::Channel> CallerCredentials::NewChannel(
   return grpc::CreateCustomChannel(target, transport_, arguments);
 }
 
-// In the call's own metadata: gRPC takes call credentials over TLS only.
+// Adds the token to the call's own metadata, because gRPC accepts call credentials only over TLS.
 uint64_t CallerCredentials::Sign(grpc::ClientContext* context) const {
   if (token_ == nullptr) return 0;
   const TokenFile::Token token = token_->Get();

@@ -17,29 +17,35 @@
 
 namespace muster {
 
-// Whether the files can be used, as CallerCredentials::Load() says; begins nothing.
+// Checks whether the files can be used, as CallerCredentials::Load() does, but starts nothing.
 absl::Status CheckFiles(const CredentialFiles& files);
 
-// What a process shows the coordinator, and what it asks of it. The one place where channels to a
-// coordinator are made. Thread-safe.
+// The credentials that a process presents to a coordinator, and its demands on the coordinator's.
+// All channels to a coordinator are made here. Used by SDK, launcher and command line. Thread-safe.
+//
+//   const uint64_t token = credentials->Sign(&context);
+//   ... the call ends with `status` ...
+//   Judgement judgement = credentials->Judge(token, status, address);
+//   if (judgement.send_again) ... send it again, now with another token ...
 class CallerCredentials {
  public:
-  // Reads the files. INVALID_ARGUMENT names the one that cannot be used, and what to do. With TLS
-  // it starts a thread, which watches them; without, no thread and nothing of gRPC.
+  // Reads the files. INVALID_ARGUMENT names the file that cannot be used, and what to do. With TLS,
+  // starts a thread that watches them. Without TLS, starts no thread and uses nothing of gRPC.
   static absl::StatusOr<std::shared_ptr<CallerCredentials>> Load(const CredentialFiles& files);
 
   std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
                                             grpc::ChannelArguments arguments) const;
 
-  // Puts the token into a call that has not begun, and names it for Judge(); 0: there is none.
+  // Adds the token to a call that has not begun. Returns the token's version for Judge(), or 0 if
+  // there is no token.
   uint64_t Sign(grpc::ClientContext* context) const;
 
-  // What the end of that call means: a call that was refused only for its token may go out again,
-  // with another one. Of what is final the status says to which coordinator what was sent, and what
-  // to do.
+  // The verdict on a call that has ended. A call that was rejected only for its token may be sent
+  // again with another token. If the error is final, the status says which coordinator rejected
+  // which credentials, and what to do.
   struct Judgement {
-    bool send_again = false;  // at once; else:
-    absl::Status status;      // UNAVAILABLE where it is worth another try later
+    bool send_again = false;  // at once; else see `status`
+    absl::Status status;      // UNAVAILABLE if a later retry may succeed
   };
   Judgement Judge(uint64_t token, const absl::Status& status, const std::string& coordinator) const;
 
@@ -48,8 +54,8 @@ class CallerCredentials {
   std::string Sent() const;
 
   const CredentialFiles files_;
-  std::unique_ptr<CallerToken> token_;                   // null: none
-  std::shared_ptr<grpc::ChannelCredentials> transport_;  // null: without TLS
+  std::unique_ptr<CallerToken> token_;                   // null if there is none
+  std::shared_ptr<grpc::ChannelCredentials> transport_;  // null without TLS
 };
 
 }  // namespace muster

@@ -32,7 +32,7 @@ void CallerToken::Accepted(uint64_t version) {
   std::lock_guard<std::mutex> lock(mutex_);
   ever_accepted_ = true;
   refusing_ = false;
-  // The one that was refused may be taken, too, by the time when this one is not any more.
+  // By the time when this token is rejected, the one that was rejected before may be accepted.
   current_.refused = previous_.refused = false;
 }
 
@@ -45,7 +45,7 @@ CallerToken::Verdict CallerToken::Refused(uint64_t version, Time now) {
   if (version == previous_.token.version) previous_.refused = true;
   use_previous_ = current_.refused && previous_.token.version > 0 && !previous_.refused;
   if (use_previous_ || !current_.refused) return Verdict::kTryAgain;
-  // Each is worth another try by then.
+  // By the next try, the coordinator may accept either token.
   current_.refused = previous_.refused = false;
   const bool patient = ever_accepted_ && now - refused_since_ < kPatience;
   return patient ? Verdict::kTryAgainLater : Verdict::kFinal;

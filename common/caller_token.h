@@ -15,32 +15,38 @@
 
 namespace muster {
 
-// What a caller does about its token while the token of its job is replaced: the file here and the
-// coordinator's change at different times, and meanwhile either token may be the one that is taken.
+// The token that a caller sends, while an operator may replace the job's token. The file here and
+// the coordinator's file change at different times, and meanwhile the coordinator may accept either
+// token:
+//
+//   The file here changes to B, while the coordinator still has A. B is rejected, so the call
+//   goes out with A. Then the coordinator changes to B, and later rejects A. So the call goes out
+//   with B.
+//
 // Thread-safe.
 class CallerToken {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // How long a caller whose token was taken before keeps trying when it is refused: a coordinator
-  // that is restarted in the middle of a replacement does not know the old token.
+  // How long a caller keeps trying after a rejection, if its token was accepted before. A
+  // coordinator that restarts in the middle of a replacement does not know the old token.
   static constexpr std::chrono::minutes kPatience{2};
 
   enum class Verdict {
-    kTryAgain,       // at once: there is another token
-    kTryAgainLater,  // the coordinator may be about to learn this token, or this process another
+    kTryAgain,       // at once, since there is another token
+    kTryAgainLater,  // the coordinator, or this process, may be about to learn a token
     kFinal,
   };
 
-  // INVALID_ARGUMENT as ReadTokenFile().
+  // Reads the file. INVALID_ARGUMENT as ReadTokenFile().
   static absl::StatusOr<std::unique_ptr<CallerToken>> Open(std::string path);
   explicit CallerToken(std::unique_ptr<TokenFile> file);
 
   const std::string& path() const { return file_->path(); }
 
-  // What to send with the next call.
+  // Returns the token for the next call.
   TokenFile::Token Get();
-  // How the coordinator took the token of this version.
+  // Report how the coordinator answered the token of this version.
   void Accepted(uint64_t version);
   Verdict Refused(uint64_t version, Time now);
 
@@ -53,9 +59,9 @@ class CallerToken {
   void Learn(TokenFile::Token token);
 
   const std::unique_ptr<TokenFile> file_;
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards all members below
   Candidate current_;
-  Candidate previous_;  // version 0: none
+  Candidate previous_;  // version 0 if there is none
   bool use_previous_ = false;
   bool ever_accepted_ = false;
   bool refusing_ = false;

@@ -11,13 +11,13 @@
 namespace muster {
 namespace {
 
-constexpr char kRun[] = "run";  // the command that programs follow
+constexpr char kRun[] = "run";  // the command that is followed by a program
 
 enum class Value { kNone, kFile, kFolder, kOther };
 
 Value ValueOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  if (option.get_items_expected_min() == 0) return Value::kNone;  // or it may be left out
+  if (option.get_items_expected_min() == 0) return Value::kNone;  // or its value may be left out
   if (type == "FILE" || type == "PATH") return Value::kFile;
   return type == "DIR" ? Value::kFolder : Value::kOther;
 }
@@ -33,7 +33,7 @@ const CLI::App* FindCommand(const CLI::App& app, absl::string_view name) {
   return nullptr;
 }
 
-// Those of the help text that have a long name: positionals have none.
+// Returns the flags in the help text that have a long name. Positional arguments have none.
 std::vector<const CLI::Option*> FlagsOf(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) {
     return !option->get_lnames().empty() && !option->get_group().empty();
@@ -52,7 +52,7 @@ std::string NamesOf(const CLI::App& app, const std::vector<Value>& values,
 
 using Values = std::vector<CompletedValue>;
 
-// Null where nothing is offered beside files.
+// Returns the words for a value, or null if only files are offered.
 const CompletedValue* FindValue(const Values& values, const std::string& command,
                                 const std::string& flag) {
   for (const CompletedValue& value : values) {
@@ -61,12 +61,13 @@ const CompletedValue* FindValue(const Values& values, const std::string& command
   return nullptr;
 }
 
-// The name by which `values` call what belongs to `app`, of which `program` is the whole.
+// Returns the name by which `values` refer to `app`. It is empty for `program` itself.
 std::string CommandName(const CLI::App& program, const CLI::App& app) {
   return &program == &app ? "" : app.get_name();
 }
 
-// Names of jobs may be anything: no shell may expand them.
+// Returns the bash code that offers a value. Names of jobs may contain anything, so no shell may
+// expand them.
 std::string BashOffer(const CompletedValue& value) {
   std::string offer;
   if (!value.words.empty()) {
@@ -80,7 +81,7 @@ std::string BashOffer(const CompletedValue& value) {
   return offer + "return";
 }
 
-// The lines of a `case` over the word before: what may follow a flag that takes something.
+// Returns the lines of a `case` over the previous word: the values of flags that take one.
 std::string BashValues(const CLI::App& app, const std::string& command, const Values& values) {
   std::string lines;
   for (const CLI::Option* flag : FlagsOf(app)) {
@@ -114,8 +115,8 @@ std::string BashCommand(const CLI::App& program, const CLI::App& app, absl::stri
                       absl::StrJoin(words, " "), "'\n      ;;\n");
 }
 
-// Finds the command, and the program of the user's: behind "--", or the first word that is neither
-// a flag nor a flag's value. bash takes "--flag=value" apart into three words.
+// Finds the command, and the user's program after `run`: the word after "--", or the first word
+// that is neither a flag nor a flag's value. bash splits "--flag=value" into three words.
 constexpr char kBash[] = R"(# Completion of $NAME for bash, written by $NAME itself.
 _$NAME() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= words= i
@@ -133,7 +134,7 @@ $PROGRAM}
 complete -o filenames -F _$NAME $NAME
 )";
 
-// Two folders of PATH may have a program of one name.
+// Removes duplicates, since two folders of PATH may have a program of the same name.
 constexpr char kBashProgram[] = R"(
 _$NAME_program() {
   if declare -F _command_offset > /dev/null; then _command_offset "$1"; else COMPREPLY=($(compgen -c -f -- "$word")); fi
@@ -144,7 +145,7 @@ _$NAME_program() {
 constexpr char kBashIsProgram[] =
     "  [[ $command != run || $word == -* || -z $word ]] || _$NAME_program \"$COMP_CWORD\"\n";
 
-// The lines of a `case` over the words that stand before the one to complete.
+// Returns the lines of a `case` over the words before the one to complete.
 std::string BashCommands(const CLI::App& app) {
   std::vector<std::string> names;
   std::string of_run;
@@ -201,7 +202,7 @@ std::string ZshFlag(const CLI::Option& option, const std::string& name,
   return absl::StrCat("'--", name, "[", ZshText(option.get_description()), "]", argument, "'");
 }
 
-// What _arguments is given.
+// Returns the arguments for zsh's _arguments.
 std::string ZshArguments(const CLI::App& app, const std::string& command, const Values& values) {
   std::string arguments;
   for (const CLI::Option* option : FlagsOf(app)) {

@@ -10,16 +10,16 @@
 
 namespace muster {
 
-// Words that may stand for a value and are no names of files.
+// The words that complete a value which is not a file name.
 struct CompletedValue {
-  std::string command;             // empty: of the program itself
-  std::string flag;                // "--job"; empty: what the command takes without a flag
-  std::vector<std::string> words;  // those that are always the same
-  std::string printed_by;          // a shell command that prints more, a line each; empty: none
+  std::string command;             // empty for the program itself
+  std::string flag;                // "--job"; empty for the command's positional argument
+  std::vector<std::string> words;  // words that never change
+  std::string printed_by;          // a shell command that prints more words, a line each
 };
 
-// Returns a script for `shell`, bash or zsh, that completes what `app` takes: its commands, their
-// flags, `values`, the names of files where a flag is followed by one, and programs behind `run`.
+// Returns a script for `shell`, bash or zsh, that completes the command line of `app`: its
+// commands, flags, `values`, file names after flags that take a file, and programs after `run`.
 // INVALID_ARGUMENT for another shell. Pure.
 absl::StatusOr<std::string> CompletionScript(const CLI::App& app, absl::string_view shell,
                                              const std::vector<CompletedValue>& values = {});

@@ -7,26 +7,26 @@
 
 namespace muster {
 
-// Where a process finds what it shows its coordinator. Empty: it has none.
+// The files that hold a process's credentials for its coordinator. An empty path means none.
 struct CredentialFiles {
   std::string token_file;
-  // TLS: the authority of the coordinator's certificate, and this process's own certificate and
+  // For TLS: the authority of the coordinator's certificate, and this process's own certificate and
   // key. Without an authority there is no TLS.
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
-  // The name in the coordinator's certificate, where it is not the host of its address.
+  // The name in the coordinator's certificate, if it differs from the host of the address.
   std::string tls_server_name;
 };
 
-// The environment variables of the same.
+// The environment variables of these fields.
 inline constexpr char kTokenFileVariable[] = "MUSTER_TOKEN_FILE";
 inline constexpr char kTlsCaVariable[] = "MUSTER_TLS_CA";
 inline constexpr char kTlsCertVariable[] = "MUSTER_TLS_CERT";
 inline constexpr char kTlsKeyVariable[] = "MUSTER_TLS_KEY";
 inline constexpr char kTlsServerNameVariable[] = "MUSTER_TLS_SERVER_NAME";
 
-// Each of them, with the flag of the command line.
+// A field with its environment variable and its command-line flag.
 struct CredentialField {
   std::string CredentialFiles::*value;
   const char* variable;
@@ -39,7 +39,8 @@ inline constexpr CredentialField kCredentialFields[] = {
     {&CredentialFiles::tls_key, kTlsKeyVariable, "--tls-key"},
     {&CredentialFiles::tls_server_name, kTlsServerNameVariable, "--tls-server-name"}};
 
-// Whether they make sense together; reads none of them. INVALID_ARGUMENT names what is missing.
+// Checks that the fields fit together, without reading a file. INVALID_ARGUMENT names the missing
+// field.
 absl::Status CheckTogether(const CredentialFiles& files);
 
 }  // namespace muster

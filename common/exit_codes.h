@@ -1,8 +1,7 @@
 #ifndef MUSTER_COMMON_EXIT_CODES_H_
 #define MUSTER_COMMON_EXIT_CODES_H_
 
-// What the programs of Muster exit with: docs/exit-codes.md. muster/exit_code.h has them for
-// others.
+// The exit codes of Muster's programs: docs/exit-codes.md. Programs outside use muster/exit_code.h.
 namespace muster::exit_codes {
 
 inline constexpr int kFailed = 1;

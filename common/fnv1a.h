@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-// FNV-1a hashes short texts to numbers that are the same in all processes, on all machines and in
-// every version: they name what processes share, and travel between ranks. It is no protection
-// against anybody who chooses the text. Needs the C++ library alone.
+// FNV-1a, a hash of short texts that is the same in all processes, on all machines and in every
+// version. Used for names that processes share, and for values that travel between ranks. Gives no
+// protection against an attacker who chooses the text. Needs only the C++ library.
 namespace muster {
 
 inline uint64_t Fnv1a64(const void* data, size_t size) {

@@ -1,6 +1,7 @@
 #include "common/group_digest.h"
 
-// OpenSSL 3 deprecates these functions for ones that first load its configuration and providers.
+// Keeps the deprecated functions, because OpenSSL 3's replacements first load its configuration and
+// providers.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

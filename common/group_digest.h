@@ -12,7 +12,7 @@ namespace muster {
 
 inline constexpr size_t kGroupDigestBytes = 16;
 
-// The short name of a group, the same at all its members and at the coordinator:
+// Returns the short name of a group, the same at all its members and at the coordinator. See
 // docs/protocol-failure.md, "How groups are forgotten".
 std::string GroupDigest(absl::string_view name, absl::Span<const uint32_t> ranks);
 

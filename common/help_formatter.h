@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// CLI11's help in lines of kHelpWidth. Texts need no line breaks of their own.
+// A formatter of CLI11's help with lines of kHelpWidth. It breaks the lines of all texts.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
@@ -29,7 +29,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  protected:
-  // Beside the names.
+  // Breaks a text that stands beside the names.
   std::string InColumn(const std::string& text) const {
     return Reflow(text, kHelpWidth - column_width_);
   }

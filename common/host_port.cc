@@ -30,7 +30,7 @@ bool IsLiteral(int family, const std::string& host) {
 
 bool IsHostCharacter(char c) { return absl::ascii_isgraph(c) && c != '/' && c != '[' && c != ']'; }
 
-// Digits only: absl::SimpleAtoi() takes signs and spaces, too.
+// Accepts digits only. absl::SimpleAtoi() would accept signs and spaces too.
 bool ParsePort(absl::string_view digits, int least, int* port) {
   return !digits.empty() && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
          absl::SimpleAtoi(digits, port) && *port >= least && *port <= kMaxPort;

@@ -9,33 +9,35 @@
 
 namespace muster {
 
-// Where a coordinator listens, as a user wrote it, taken apart.
+// An address at which a coordinator listens, parsed.
 struct HostPort {
   std::string host;  // a name, an IPv4 address, or an IPv6 address without its brackets
   int port = 0;
 
-  // "host:port", "[ipv6]:port".
+  // Returns "host:port" or "[ipv6]:port".
   std::string ToString() const;
   bool is_ipv4() const;
   bool is_ipv6() const;
 };
 
-// Takes "host:port" or "[ipv6]:port" apart. INVALID_ARGUMENT says what is wrong and what was
-// expected. `least_port` is 0 where a system may pick a free one.
+// Parses "host:port" or "[ipv6]:port". INVALID_ARGUMENT says what is wrong and what was expected.
+// Pass `least_port` 0 if the system may choose a free port.
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port = 1);
 
-// What --metrics-listen holds: an address as above, or a port alone (":9100" or "9100") for this
-// machine only. Port 0: a system picks a free one.
+// Parses the value of --metrics-listen: an address as above, or a port alone (":9100" or "9100")
+// for this machine only. With port 0, the system chooses a free one.
 absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text);
 
-// Where a process of this machine reaches what listens at `address`, which may be all addresses.
+// Returns the address at which a process of this machine reaches a listener at `address`: a
+// loopback address if `address` means all addresses.
 HostPort AsSeenHere(HostPort address);
 
-// The address of what gRPC calls a peer: [::1]:7370 of "ipv6:%5B::1%5D:7370". Nullopt for what is
-// not TCP.
+// Returns the address in gRPC's name of a peer: [::1]:7370 for "ipv6:%5B::1%5D:7370". Nullopt if
+// the peer is not connected by TCP.
 std::optional<HostPort> ParsePeer(absl::string_view uri);
 
-// The host of what gRPC calls a peer: "::1" of "ipv6:%5B::1%5D:7370". Empty for what is not TCP.
+// Returns the host in gRPC's name of a peer: "::1" for "ipv6:%5B::1%5D:7370". Empty if the peer is
+// not connected by TCP.
 std::string HostOfPeer(absl::string_view uri);
 
 }  // namespace muster

@@ -18,7 +18,7 @@ namespace {
 constexpr char kPrefix[] = "MUSTER_";
 constexpr char kOfTests[] = "MUSTER_TEST_";
 
-// Of jobs: the SDK, the launchers and the commands read these.
+// Variables of jobs: read by the SDK, the launchers and the commands.
 constexpr const char* kOfJobs[] = {
     "MUSTER_ACTIVITY_FILE",
     "MUSTER_ALLOW_SHARED_GPU",
@@ -53,7 +53,7 @@ constexpr const char* kOfJobs[] = {
     "MUSTER_WORLD_SIZE",
 };
 
-// Of musterd: one for each flag, beside those above.
+// Variables of musterd: one for each flag, in addition to the variables above.
 constexpr const char* kOfMusterd[] = {
     "MUSTER_DEFAULT_WAIT_TIMEOUT",
     "MUSTER_DRAIN_TIME",
@@ -89,7 +89,7 @@ constexpr const char* kOfMusterd[] = {
     "MUSTER_TOKEN_OVERLAP",
 };
 
-// Of the scripts in tools/, whose user has them set while jobs run.
+// Variables of the scripts in tools/. Their user may have them set while jobs run.
 constexpr const char* kOfTools[] = {
     "MUSTER_CHECK_HOME",      "MUSTER_CUDA_HOME",    "MUSTER_DOCS_HOME",
     "MUSTER_KUBERNETES_HOME", "MUSTER_NCCL_SOURCES", "MUSTER_NCCL_SOURCE_HOME",
@@ -105,8 +105,9 @@ std::vector<std::string> AllNames() {
   return names;
 }
 
-// A container gets MUSTER_SERVICE_HOST, MUSTER_SERVICE_PORT_GRPC, MUSTER_PORT_7370_TCP_ADDR and
-// MUSTER_PORT=tcp://10.0.0.1:7370 of a Service "muster", and more of "muster-coordinator".
+// Returns whether Kubernetes sets the variable for a Service. A Service "muster" gives containers
+// MUSTER_SERVICE_HOST, MUSTER_SERVICE_PORT_GRPC, MUSTER_PORT_7370_TCP_ADDR and
+// MUSTER_PORT=tcp://10.0.0.1:7370; "muster-coordinator" gives similar ones.
 bool IsOfKubernetes(absl::string_view name, absl::string_view value) {
   if (absl::EndsWith(name, "_SERVICE_HOST") || absl::StrContains(name, "_SERVICE_PORT")) {
     return true;
@@ -118,7 +119,7 @@ bool IsOfKubernetes(absl::string_view name, absl::string_view value) {
   return absl::EndsWith(name, "_PORT") && absl::StrContains(value, "://");
 }
 
-// Without the prefix, which is right in all of them.
+// Compares without the prefix, which is right in all of these names.
 std::string Nearest(absl::string_view name) {
   static const auto& known = *new std::vector<std::string>([] {
     std::vector<std::string> rests;

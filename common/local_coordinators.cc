@@ -34,7 +34,8 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Nobody else can put an entry there: who asks for a status shows the coordinator a token.
+// Returns whether only this user can add an entry. Matters because a status request sends the
+// entry's coordinator a token.
 bool IsOurs(const std::string& folder) {
   struct stat status;
   return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
@@ -56,7 +57,7 @@ std::optional<LocalCoordinator> Parse(const std::string& text) {
   return LocalCoordinator{lines[0], lines[1], lines[2], pid};
 }
 
-// An entry that is locked belongs to a process that lives.
+// Reads an entry. If it is not locked, its process is gone, and the entry is removed.
 std::optional<LocalCoordinator> ReadEntry(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return std::nullopt;
@@ -101,7 +102,7 @@ std::unique_ptr<ListedCoordinator> ListedCoordinator::Add(const LocalCoordinator
   if (fd < 0) return nullptr;
   const std::string text = absl::StrCat(coordinator.job, "\n", coordinator.address, "\n",
                                         coordinator.token_file, "\n", coordinator.pid, "\n");
-  // Locked and whole before it is seen.
+  // Locks and completes the entry before it becomes visible.
   const std::string listed = absl::StrCat(folder, "/", kListed, path.substr(path.size() - 6));
   const bool done = Parse(text) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                     write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&

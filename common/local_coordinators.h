@@ -7,23 +7,24 @@
 
 namespace muster {
 
-// A coordinator of this user that serves on this machine.
+// A coordinator of this user that runs on this machine.
 struct LocalCoordinator {
   std::string job;
   std::string address;     // as a process of this machine reaches it
-  std::string token_file;  // absolute; empty: it asks for no token
+  std::string token_file;  // absolute; empty if it asks for no token
   int pid = 0;             // of musterd
 };
 
-// The folder in which a user's coordinators are listed: MUSTER_RUNTIME_DIR, else muster/ in
+// Returns the folder that lists a user's coordinators: MUSTER_RUNTIME_DIR, else muster/ in
 // XDG_RUNTIME_DIR or /run/user/UID, else /tmp/muster-UID.
 std::string RuntimeDirectory();
 
-// One line of that list, for as long as the object lives, or its process: the file is locked, and
-// one that nobody has locked means nothing.
+// An entry in that list, for the lifetime of this object and its process. The entry is a locked
+// file. A file that no process has locked was left behind, and counts as no entry.
 class ListedCoordinator {
  public:
-  // Null where the folder cannot be made, or others may write into it: then nobody is told.
+  // Adds an entry. Returns null if the folder cannot be made or other users may write to it; then
+  // the coordinator is not listed.
   static std::unique_ptr<ListedCoordinator> Add(const LocalCoordinator& coordinator);
   ~ListedCoordinator();
   ListedCoordinator(const ListedCoordinator&) = delete;
@@ -36,7 +37,7 @@ class ListedCoordinator {
   const std::string path_;
 };
 
-// All that are listed, by job. Removes what processes have left behind that were killed.
+// Returns all listed coordinators, sorted by job. Removes the files of processes that were killed.
 std::vector<LocalCoordinator> FindLocalCoordinators();
 
 }  // namespace muster

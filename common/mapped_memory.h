@@ -9,12 +9,12 @@
 
 namespace muster {
 
-// Pages that mmap() has given to this process; it gives them back at its end. May be moved.
+// A range of pages from mmap(), unmapped at the end of this object. Movable.
 class MappedMemory {
  public:
-  // Calls mmap() with an address of the system's choice, from the beginning of the file that
-  // `descriptor` has open, or with -1 and MAP_ANONYMOUS without a file. `size` is not 0. An error
-  // says `failure` ("cannot map shared memory at ...") and the system's reason.
+  // Calls mmap() at an address that the system chooses, from the start of the file that
+  // `descriptor` has open, or without a file for -1 and MAP_ANONYMOUS. `size` must not be 0. An
+  // error has the text `failure` ("cannot map shared memory at ...") and the system's reason.
   static absl::StatusOr<MappedMemory> Map(int descriptor, size_t size, int protection, int flags,
                                           absl::string_view failure);
 
@@ -28,7 +28,7 @@ class MappedMemory {
     return *this;
   }
 
-  void* data() const { return data_; }  // null where there are no pages
+  void* data() const { return data_; }  // null if there are no pages
   size_t size() const { return size_; }
 
  private:

@@ -5,7 +5,7 @@
 namespace muster {
 namespace {
 
-// How many letters must be added, taken away, changed or swapped with the next.
+// Returns how many letters must be added, removed, changed or swapped with the next.
 size_t Distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -23,7 +23,7 @@ size_t Distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-// A name cannot be near one whose length differs by more, and a long word is not worth the table.
+// Returns whether the lengths are close enough. Also avoids the table for very long words.
 bool MayBeNear(const std::string& a, const std::string& b, size_t most) {
   return std::max(a.size(), b.size()) - std::min(a.size(), b.size()) <= most;
 }

@@ -6,9 +6,8 @@
 
 namespace muster {
 
-// Returns the name in `known` that `word` is most likely a misspelling of: at most one letter in
-// three is added, missing, changed or swapped with the next. Empty where no name is that near.
-// Pure.
+// Returns the name in `known` that `word` is most likely a misspelling of, or an empty text. A name
+// is near if at most one letter in three is added, missing, changed or swapped with the next. Pure.
 std::string NearestName(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace muster

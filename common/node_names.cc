@@ -16,7 +16,7 @@ constexpr absl::string_view kBootIdShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx
 constexpr size_t kShortestBootId = 4;
 
 bool IsBootId(absl::string_view text) {
-  if (text.empty()) return true;  // a kernel that does not tell it
+  if (text.empty()) return true;  // the kernel does not state it
   return std::equal(
       text.begin(), text.end(), kBootIdShape.begin(), kBootIdShape.end(), [](char c, char shape) {
         return shape == 'x' ? absl::ascii_isxdigit(static_cast<unsigned char>(c)) : c == shape;
@@ -28,7 +28,7 @@ struct MadeId {
   absl::string_view boot_id;
 };
 
-// Nullopt for an id that somebody has given.
+// Splits an id of MakeNodeId(). Returns nullopt for an id that a user has given.
 std::optional<MadeId> Parse(absl::string_view node_id) {
   const size_t slash = node_id.rfind('/');
   if (slash == absl::string_view::npos || slash == 0) return std::nullopt;
@@ -70,7 +70,7 @@ std::string NodeNames::NameOf(absl::string_view node_id) const {
   size_t shared = 0;
   bool alone = true;
   if (host != hosts_.end()) {
-    // Sorted, so the ids that have most in common with this one stand next to it.
+    // The map is sorted, so the ids that share the longest prefix with this one are its neighbours.
     const auto& boots = host->second;
     const std::string own(id->boot_id);
     const auto compare = [&](const std::string& other) {

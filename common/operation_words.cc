@@ -14,7 +14,7 @@ constexpr absl::string_view kWorld = "world";
 constexpr absl::string_view kUse = " (use ";
 constexpr absl::string_view kGroup = "group '";
 
-// Where the arguments of a CallName() begin; npos for any other type name.
+// Returns where the arguments of a CallName() begin, or npos for any other type name.
 size_t ArgumentsOf(absl::string_view type_name) {
   const size_t open = type_name.find('(');
   if (open == 0 || open == absl::string_view::npos || type_name.back() != ')') {
@@ -64,7 +64,7 @@ absl::string_view WithoutUse(absl::string_view group) {
 }
 
 std::string ProgramsGroup(absl::string_view group) {
-  const size_t end = group.rfind('\'');  // of the name
+  const size_t end = group.rfind('\'');  // end of the name
   if (!absl::StartsWith(group, kGroup) || end < kGroup.size()) return std::string(group);
   const absl::string_view name = group.substr(kGroup.size(), end - kGroup.size());
   const absl::string_view known = WithoutUse(name);

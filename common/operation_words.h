@@ -7,44 +7,45 @@
 
 #include "absl/strings/string_view.h"
 
-// How the daemon and the SDK name collectives in errors, log lines and status pages. A program
-// reads the name of the call that it made:
+// Names of collectives in errors, log lines and status pages, for the daemon and the SDK. A program
+// should read the name of the call that it made:
 //
 //   Barrier('epoch 3') op 12 of the world
 //   AllReduce(sum of int32, 4 bytes) op 13 of the world
 //   Communicator::Create() of group 'tp' (ranks 0-1)
 //
-// The last two are AllGathers on the wire. The SDK puts the call's name into the type name.
+// The last two are AllGathers on the wire. The SDK puts the name of the program's call into the
+// type name.
 namespace muster {
 
-// The type name of a collective that the SDK makes for another call: "Split()", or, with arguments,
-// "AllReduce(sum of int32)". `call` has letters, digits, '_' and ':' only.
+// Returns the type name of a collective that the SDK makes on behalf of another call: "Split()", or
+// with arguments "AllReduce(sum of int32)". `call` may have only letters, digits, '_' and ':'.
 std::string CallName(absl::string_view call, absl::string_view arguments = "");
 
-// What a message says of a collective. A type name that CallName() made stands in place of kind and
-// root.
+// The facts about a collective from which DescribeCollective() makes its name. If CallName() made
+// the type name, it replaces kind and root.
 struct OperationWords {
   absl::string_view kind;  // "AllGather"
   absl::string_view label;
-  std::optional<uint64_t> root;  // of kinds that have one
+  std::optional<uint64_t> root;  // if the kind has a root
   absl::string_view type_name;
   std::optional<uint64_t> payload_size;
 };
 std::string DescribeCollective(const OperationWords& operation);
 
-// The name of a group that has the same ranks as the one called `group` (empty: the world), for one
+// Returns a name for a group with the same ranks as `group` (empty: the world), for one internal
 // use by the SDK: "tp (use 2)".
 std::string NameOfUse(absl::string_view group, uint64_t number);
-// "tp (use 2)" without the use. Other names as they are.
+// Returns "tp" for "tp (use 2)", and any other name unchanged.
 absl::string_view WithoutUse(absl::string_view group);
 
-// The group, in words ("group 'tp (use 2)' (ranks 0-1)"), that the program knows it by: "group 'tp'
-// (ranks 0-1)". Other words as they are.
+// Returns the text for the group that the program knows: "group 'tp' (ranks 0-1)" for "group 'tp
+// (use 2)' (ranks 0-1)". Other texts are unchanged.
 std::string ProgramsGroup(absl::string_view group);
 
-// "Barrier('x') op 3 of the world". `group` is in words: "the world", "group 'tp' (ranks 0-1)". A
-// group that NameOfUse() has named stands for the one that the program knows, and its numbers for
-// nothing that the program counts: "Communicator::Create() of the world".
+// Returns "Barrier('x') op 3 of the world". `group` is a text: "the world" or "group 'tp' (ranks
+// 0-1)". For a group that NameOfUse() has named, names the program's group and leaves out the
+// number, which the program does not count: "Communicator::Create() of the world".
 std::string DescribeStep(absl::string_view operation, uint64_t sequence, absl::string_view group);
 
 }  // namespace muster

@@ -3,7 +3,7 @@
 
 namespace muster {
 
-// For std::visit: one function for each alternative.
+// A visitor for std::visit, made of one function for each alternative.
 template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;

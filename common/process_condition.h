@@ -3,8 +3,8 @@
 
 namespace muster {
 
-// What a process is doing, as its kernel shows it. The wire's enum of the same name says what each
-// of them means; wire_condition.h converts.
+// The state of a process as its kernel shows it. The wire's enum of the same name explains each
+// value; wire_condition.h converts.
 enum class ProcessCondition {
   kUnknown,
   kComputing,

@@ -7,10 +7,10 @@
 #include "absl/strings/string_view.h"
 #include "common/random_bytes.h"
 
-// What proves who a member is, and what names it. A process has a secret, which only itself, its
-// launcher and the coordinator see; everybody may know the incarnation that is made of it. So a
-// coordinator needs nothing but the two to see that they belong together, one that was restarted
-// too.
+// The secret that proves a member's identity, and the incarnation that names it. Only the process,
+// its launcher and the coordinator see the secret; anybody may know the incarnation, which is a
+// hash of it. So the coordinator can check that the two belong together without any state, even
+// after a restart.
 namespace muster {
 
 inline constexpr size_t kProcessSecretBytes = 16;
@@ -18,7 +18,7 @@ inline constexpr size_t kIncarnationBytes = 16;
 
 inline std::string NewProcessSecret() { return RandomBytes(kProcessSecretBytes); }
 
-// The first 16 bytes of the secret's SHA-256.
+// Returns the incarnation: the first 16 bytes of the secret's SHA-256.
 std::string IncarnationOf(absl::string_view secret);
 
 }  // namespace muster

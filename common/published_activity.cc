@@ -20,8 +20,8 @@ using activity::State;
 
 namespace {
 
-// The memory that the launcher has named. Null without one, or where it cannot be had: the launcher
-// has gone, say.
+// Maps the memory that the launcher has named. Returns null if there is none, or it cannot be
+// mapped, for example because the launcher has gone.
 Board* Map() {
   const char* const path = std::getenv(activity::kVariable);
   if (path == nullptr) return nullptr;
@@ -40,7 +40,7 @@ Board* Map() {
   return nullptr;
 }
 
-// Of this process, which may be a fork of one that has had another.
+// Returns this process's board. A fork maps its own, since its parent's belongs to the parent.
 Board* OwnBoard() {
   struct Mapped {
     pid_t process;
@@ -49,7 +49,7 @@ Board* OwnBoard() {
   static std::atomic<Mapped*> mapped{nullptr};
   Mapped* known = mapped.load(std::memory_order_acquire);
   if (known != nullptr && known->process == getpid()) return known->board;
-  auto* const fresh = new Mapped{getpid(), Map()};  // of use until the process ends
+  auto* const fresh = new Mapped{getpid(), Map()};  // never freed if it is stored
   if (mapped.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh->board;
   if (fresh->board != nullptr) munmap(fresh->board, sizeof(Board));
   delete fresh;
@@ -62,8 +62,9 @@ void CopyText(std::string_view text, char* out, size_t size) {
   std::memset(out + length, 0, size - length);
 }
 
-// Whoever compares what ranks do knows a communicator by its name alone: the fingerprint is alike
-// on all ranks, whatever they were built with.
+// Copies the name, with a fingerprint of it if it is too long. Tools that compare ranks identify a
+// communicator by its name alone. So the fingerprint must be the same on all ranks, whatever they
+// were built with.
 void CopyName(std::string_view name, char (&out)[activity::kNameBytes]) {
   CopyText(name, out, sizeof(out));
   if (name.size() <= sizeof(out)) return;
@@ -71,17 +72,18 @@ void CopyName(std::string_view name, char (&out)[activity::kNameBytes]) {
   const int length = std::snprintf(end, sizeof(end), "...#%016llx",
                                    static_cast<unsigned long long>(Fnv1a64(name)));
   size_t kept = sizeof(out) - static_cast<size_t>(length);
-  // Not within a character of UTF-8.
+  // Does not cut a character of UTF-8 in two.
   while (kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xc0) == 0x80) --kept;
   CopyText(end, out + kept, sizeof(out) - kept);
 }
 
-// Changes a slot so that a reader sees all of the change or nothing.
+// Changes a slot so that a reader sees the whole change or nothing of it.
 template <typename F>
 void Change(Slot* slot, F change) {
   const uint64_t version = slot->version.load(std::memory_order_relaxed);
   State& next = slot->states[(version + 1) % 2];
-  // What is written from here on is not seen before the version that made this state an old one.
+  // Orders the writes below after the last store of `version`, which made this state the old one. A
+  // reader that sees a part of these writes then sees that version too, and reads again.
   std::atomic_thread_fence(std::memory_order_release);
   next = slot->states[version % 2];
   change(&next);
@@ -89,7 +91,7 @@ void Change(Slot* slot, F change) {
   slot->version.store(version + 1, std::memory_order_release);
 }
 
-// A free one, under the number that makes it this communicator's; null if there is none.
+// Takes a free slot under a new communicator number. Returns null if there is none.
 Slot* Take(Board* board) {
   if (board == nullptr) return nullptr;
   const uint64_t number = board->last.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -8,26 +8,26 @@
 
 namespace muster {
 
-// What one communicator of this process publishes for its launcher: see rank_activity.h. Does
-// nothing where no launcher has asked, or where there are too many communicators (64). Takes no
-// locks and makes no system calls, but for the first one of a process. Needs the C++ library alone,
-// since a plug-in of NCCL has it too. Not thread-safe.
+// The activity of one communicator of this process, published for its launcher: see
+// rank_activity.h. Does nothing if no launcher has asked for it, or if there are more than 64
+// communicators. Takes no locks, and makes no system calls after the first communicator of a
+// process. Needs only the C++ library, since NCCL's profiler plug-in uses it too. Not thread-safe.
 class PublishedActivity {
  public:
-  // Of a name of more than 96 bytes the beginning is published, with a fingerprint of all of it:
-  // two names that differ do so there, too.
+  // Publishes `name`. If it has more than 96 bytes, publishes its beginning and a fingerprint of
+  // the whole name, so that different names stay different.
   explicit PublishedActivity(std::string_view name);
   ~PublishedActivity();
   PublishedActivity(const PublishedActivity&) = delete;
   PublishedActivity& operator=(const PublishedActivity&) = delete;
 
-  // An operation begins, before the one before it has ended perhaps.
+  // Begins an operation. Earlier ones may still be in progress.
   void Begin(std::string_view operation, uint64_t bytes);
-  // The oldest one that has not ended does.
+  // Ends the oldest operation in progress.
   void End();
 
  private:
-  activity::Slot* const slot_;  // null: nobody wants to know
+  activity::Slot* const slot_;  // null: publishes nothing
 };
 
 }  // namespace muster

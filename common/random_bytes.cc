@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// getrandom() gives so many at once, whatever interrupts it.
+// The number of bytes that getrandom() returns in one call, even if a signal interrupts it.
 constexpr size_t kAtOnce = 256;
 
 }  // namespace

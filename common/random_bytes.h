@@ -7,8 +7,8 @@
 
 namespace muster {
 
-// Bytes that nobody can guess, from the kernel. Blocks only while a machine that is being started
-// has none yet.
+// Return unpredictable bytes from the kernel. Block only early in the boot of a machine, until the
+// kernel has enough entropy.
 std::string RandomBytes(size_t count);
 uint64_t RandomNumber();
 

@@ -19,18 +19,18 @@ using activity::State;
 
 namespace {
 
-// A rank that changes something all the time, faster than it can be read: unheard of.
+// The limit of retries if a rank changes its slot faster than it can be read, which was never seen.
 constexpr int kLooks = 10000;
 
 std::string TextOf(const char* text, size_t size) { return std::string(text, strnlen(text, size)); }
 
-// What the rank has written, as it was at one moment.
+// The contents of a slot at one moment.
 struct Seen {
   uint64_t taken;
   State state;
 };
 
-// The version is the same before and after: the state was not written to in between.
+// Reads a slot. If the version is the same before and after, the state was not written in between.
 std::optional<Seen> ReadSlot(const Slot& slot) {
   for (int look = 0; look < kLooks; ++look) {
     const uint64_t taken = slot.taken.load(std::memory_order_acquire);
@@ -56,7 +56,7 @@ CommunicatorActivity ToActivity(const State& state, int64_t now) {
 
 }  // namespace
 
-// Sealed, so that nobody takes it away from under the other.
+// Seals the memory, so that neither side can shrink it under the other.
 absl::StatusOr<std::unique_ptr<RankActivity>> RankActivity::Make() {
   absl::StatusOr<SharedMemoryFile> file =
       SharedMemoryFile::MakeSealed("muster-activity", sizeof(Board));

@@ -12,36 +12,39 @@
 #include "common/mapped_memory.h"
 #include "common/shared_memory_file.h"
 
-// What the communicators of a rank do, where its launcher can see it whatever state the rank is in:
-// in memory that they share. The launcher makes it and names it in MUSTER_ACTIVITY_FILE; the rank
-// writes (published_activity.h), without locks and system calls, and the launcher reads.
+// The activity of a rank's communicators, as its launcher reads it from shared memory, whatever
+// state the rank is in:
+//
+//   launcher:  RankActivity::Make(), and MUSTER_ACTIVITY_FILE=path() in the rank's environment
+//   rank:      writes with PublishedActivity, without locks and system calls
+//   launcher:  Read(), at any time
 namespace muster {
 
-// One communicator.
+// The activity of one communicator.
 struct CommunicatorActivity {
-  std::string name;       // alike on all of its ranks: "communicator 1 of the world"
-  uint64_t begun = 0;     // operations
-  uint64_t ended = 0;     // of these
-  std::string operation;  // the latest to begin: "AllReduce"; empty before the first
-  uint64_t bytes = 0;     // what this rank brings to it, or takes
-  // Since it began, or, where all that began have ended, since the last one did; of one without
-  // operations, since the communicator is there.
+  std::string name;       // the same on all of its ranks: "communicator 1 of the world"
+  uint64_t begun = 0;     // number of operations that have begun
+  uint64_t ended = 0;     // number of these that have ended
+  std::string operation;  // the latest: "AllReduce"; empty before the first
+  uint64_t bytes = 0;     // bytes that this rank contributes or receives
+  // The time since `operation` began. If all operations have ended, since the last one ended. If
+  // there were none, since the communicator was created.
   absl::Duration since;
 };
 
-// The memory, as the launcher has it. Not thread-safe.
+// The launcher's side of the memory. Not thread-safe.
 class RankActivity {
  public:
-  // An error says why there is no memory for it; a rank can do without.
+  // Makes the memory. An error says why that is not possible; a rank works without it.
   static absl::StatusOr<std::unique_ptr<RankActivity>> Make();
   RankActivity(const RankActivity&) = delete;
   RankActivity& operator=(const RankActivity&) = delete;
 
-  // For the rank's environment. Good as long as this object and its process are there.
+  // Returns the path for the rank's environment. Valid while this object and this process live.
   const std::string& path() const { return path_; }
 
-  // What the rank's communicators do now, in the order in which they were made, if roughly. Does
-  // not block, and believes nothing: the rank may have written anything.
+  // Returns the activity of the rank's communicators, roughly in the order of their creation. Does
+  // not block. Trusts nothing in the memory, since the rank may have written anything.
   std::vector<CommunicatorActivity> Read() const;
 
  private:

@@ -8,11 +8,11 @@
 
 namespace muster {
 
-// A terminal's width, which help keeps to.
+// The width of a terminal, for help texts.
 inline constexpr size_t kHelpWidth = 80;
 
-// Breaks the paragraphs of `text` anew, into lines of at most `width` bytes where their words allow
-// it. Blank lines, and lines that begin with a space, stay as they are.
+// Breaks the paragraphs of `text` into lines of at most `width` bytes, if its words are short
+// enough. Keeps blank lines, and lines that begin with a space.
 std::string Reflow(absl::string_view text, size_t width);
 
 }  // namespace muster

@@ -1,9 +1,9 @@
 #ifndef MUSTER_COMMON_RPC_TABLE_H_
 #define MUSTER_COMMON_RPC_TABLE_H_
 
-// The rpcs of CoordinatorService, one row each, in the order of coordinator.proto. The daemon, its
-// journal, the SDK and the launcher derive from it whatever they need for every rpc, so a new rpc
-// is a new row. Most code uses the templates of common/rpcs.h instead of the macro.
+// The table of the rpcs of CoordinatorService, one row each, in the order of coordinator.proto. The
+// daemon, its journal, the SDK and the launcher derive from it what they need for every rpc, so a
+// new rpc is a new row. Most code uses the templates of common/rpcs.h instead of the macro.
 //
 // MUSTER_RPCS(UNARY, STREAM) expands UNARY for every unary rpc and STREAM for every rpc that
 // answers with a stream, each with
@@ -46,8 +46,8 @@ enum class RpcCaller {
   kAnybody,   // any process with the job's credentials
 };
 
-// Where a request holds bytes of the program, of which a journal keeps the size and a keyed
-// fingerprint only. A field named `secret` needs no column: a journal keeps none of them.
+// The fields of a request that hold bytes of the program. A journal keeps only their size and a
+// keyed fingerprint. Fields named `secret` need no column: a journal never keeps them.
 enum class RpcPayloads {
   kNone,
   kPayload,  // in its field `payload`

@@ -7,7 +7,7 @@
 #include "common/type_list.h"
 #include "muster/v1/coordinator.pb.h"
 
-// What the table of rpcs says of the one that takes a certain request.
+// The rows of the table of rpcs, as templates over the type of the request.
 //
 //   Rpc<v1::JoinRequest>::Response      v1::JoinResponse
 //   Rpc<v1::JoinRequest>::kName         "Join"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kWords[] = {"KEY", "SECRET",     "PASSWORD",  "PASSWD",        "CREDENTIAL",
                                   "JWT", "PASSPHRASE", "SIGNATURE", "AUTHORIZATION", "COOKIE"};
-// Parts of their own: in other words, as AUTHOR, BYPASS or SIGNAL, they say nothing.
+// Match only as separate parts: inside words such as AUTHOR, BYPASS or SIGNAL they mean nothing.
 constexpr const char* kParts[] = {"AUTH", "PASS", "PWD", "SIG"};
 
 bool HasPart(absl::string_view upper) {
@@ -23,7 +23,7 @@ bool HasPart(absl::string_view upper) {
          parts.end();
 }
 
-// Programs that train language models have tokenizers, which are none.
+// Returns whether the name contains TOKEN. Excludes tokenizers, which language-model programs have.
 bool HasToken(absl::string_view upper) {
   constexpr absl::string_view kToken = "TOKEN";
   for (size_t at = 0; (at = upper.find(kToken, at)) != absl::string_view::npos;) {

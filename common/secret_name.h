@@ -5,10 +5,10 @@
 
 namespace muster {
 
-// Whether what has this name (a variable, an option, a parameter of a signed address) may be a
-// secret: AWS_*, *TOKEN* (but not *TOKENIZ*), *KEY*, *SECRET*, *PASSWORD*, *PASSWD*, *PASSPHRASE*,
-// *CREDENTIAL*, *AUTHORIZATION*, *COOKIE*, *SIGNATURE*, *JWT*, and AUTH, PASS, PWD or SIG between
-// '_', '-' or '.', in whatever case.
+// Returns whether something of this name (a variable, an option, a parameter of a signed address)
+// may be a secret. Matches, in any case: AWS_*, *TOKEN* (but not *TOKENIZ*), *KEY*, *SECRET*,
+// *PASSWORD*, *PASSWD*, *PASSPHRASE*, *CREDENTIAL*, *AUTHORIZATION*, *COOKIE*, *SIGNATURE*, *JWT*,
+// and AUTH, PASS, PWD or SIG between '_', '-' or '.'.
 bool IsSecretName(absl::string_view name);
 
 }  // namespace muster

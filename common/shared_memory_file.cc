@@ -16,12 +16,12 @@
 namespace muster {
 namespace {
 
-// Of the system's last error.
+// Returns the system's last error.
 absl::Status Cannot(absl::string_view verb, absl::string_view what) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", verb, " ", what));
 }
 
-// A file beyond the limit would end the process (SIGXFSZ).
+// Checks the process's limit of file sizes. Exceeding it would end the process (SIGXFSZ).
 absl::Status CheckLimit(size_t size) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
@@ -102,7 +102,7 @@ void SharedMemoryFile::Unlink() const {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-// Where no process has a file open its exclusive lock can be had.
+// An exclusive lock succeeds only if no process has the file open.
 void SharedMemoryFile::RemoveAbandoned(
     const std::string& folder, absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours) {
   std::error_code error;

@@ -13,39 +13,39 @@
 
 namespace muster {
 
-// A file in memory by which processes of one machine share it. The kernel frees the memory with the
-// last process that has the file open or mapped, however that ends. So a file without a name leaves
-// nothing behind, and one with a name should lose it as soon as all have opened it:
+// A file in memory that processes of one machine share. The kernel frees the memory with the last
+// process that has the file open or mapped, however that process ends. So a file without a name
+// leaves nothing behind. A file with a name should lose it as soon as all processes have opened it:
 //
 //   absl::StatusOr<SharedMemoryFile> file = SharedMemoryFile::Make(path, size, size, "");
 //   absl::StatusOr<MappedMemory> memory = file->Map(size, 0);
 //   ... the others Open() and Map() it ...
 //   file->Unlink();
 //
-// A file that has a name is open to this user alone. Each process that has it open holds a shared
-// lock on it (flock), so that a file whose processes were all killed before Unlink() can be told
-// from one in use (RemoveAbandoned()).
+// Only this user may open a named file. Each process that has it open holds a shared lock on it
+// (flock). So a file whose processes were all killed before Unlink() can be told from a file in use
+// (RemoveAbandoned()).
 //
 // An error says what could not be done with which file, and the system's reason. No call blocks.
 class SharedMemoryFile {
  public:
-  // Makes a file of `size` bytes at `path`, which must be on a tmpfs: `content`, then zeros. Memory
-  // for the first `reserved` bytes (not 0) is there for good. The file gets its name when it is
-  // whole. ALREADY_EXISTS if something has that name; RESOURCE_EXHAUSTED if there is no memory for
-  // it, or if the process may not make so large a file.
+  // Makes a file of `size` bytes at `path`, which must be on a tmpfs. It has `content`, then zeros.
+  // Memory for the first `reserved` bytes (not 0) is reserved for good. The file gets its name when
+  // it is complete. ALREADY_EXISTS if the name is taken. RESOURCE_EXHAUSTED if there is not enough
+  // memory, or the process may not make so large a file.
   static absl::StatusOr<SharedMemoryFile> Make(const std::string& path, size_t size,
                                                size_t reserved, absl::string_view content);
 
-  // Opens what Make() has made at `path`. NOT_FOUND if nothing has that name, FAILED_PRECONDITION
-  // if it is not this user's, or not of that size.
+  // Opens a file that Make() has made at `path`. NOT_FOUND if nothing has that name,
+  // FAILED_PRECONDITION if it is not this user's or has another size.
   static absl::StatusOr<SharedMemoryFile> Open(const std::string& path, size_t size);
 
-  // Makes a file of `size` zeros that never gets a name, in the tmpfs at `folder`. Others can open
-  // it through /proc. RESOURCE_EXHAUSTED if the process may not make so large a file.
+  // Makes a file of `size` zeros that never gets a name, in the tmpfs at `folder`. Other processes
+  // can open it through /proc. RESOURCE_EXHAUSTED if the process may not make so large a file.
   static absl::StatusOr<SharedMemoryFile> MakeUnnamed(const std::string& folder, size_t size);
 
-  // The same in no folder (memfd_create), and sealed: no process can make it smaller under another
-  // one, or larger. `name` is what /proc and errors call it.
+  // Makes an unnamed file as above, in no folder (memfd_create), and seals it: no process can
+  // shrink or grow it while another one uses it. `name` is its name in /proc and in errors.
   static absl::StatusOr<SharedMemoryFile> MakeSealed(const std::string& name, size_t size);
 
   ~SharedMemoryFile();
@@ -60,21 +60,21 @@ class SharedMemoryFile {
     return *this;
   }
 
-  // Reserves memory for a part of the file. Without it a full tmpfs would show as SIGBUS at the
-  // first touch of a page that it lacks. RESOURCE_EXHAUSTED if there is not so much memory,
-  // OUT_OF_RANGE if no file can be so large.
+  // Reserves memory for a part of the file. Without that, a full tmpfs raises SIGBUS at the first
+  // touch of a missing page. RESOURCE_EXHAUSTED if there is not enough memory, OUT_OF_RANGE if no
+  // file can be so large.
   absl::Status Reserve(size_t offset, size_t bytes) const;
 
-  // Maps the first `size` bytes, to be read and written. `flags` go to mmap() beside MAP_SHARED.
+  // Maps the first `size` bytes for reading and writing. Adds `flags` to MAP_SHARED.
   absl::StatusOr<MappedMemory> Map(size_t size, int flags) const;
 
-  // Takes the name away, if it is still there.
+  // Removes the name, if there is one.
   void Unlink() const;
 
   int descriptor() const { return descriptor_; }
 
-  // Removes the names of this user's files in `folder` that no process has open any more, of those
-  // whose name `is_one_of_ours` accepts. What cannot be removed stays.
+  // Removes the names of this user's files in `folder` that `is_one_of_ours` accepts and that no
+  // process has open. Skips files that it cannot remove.
   static void RemoveAbandoned(const std::string& folder,
                               absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours);
 
@@ -88,8 +88,8 @@ class SharedMemoryFile {
   absl::Status Check(size_t size) const;
 
   int descriptor_;
-  std::string path_;   // empty: it has no name
-  std::string title_;  // what errors call it
+  std::string path_;   // empty if it has no name
+  std::string title_;  // its name in errors
 };
 
 }  // namespace muster

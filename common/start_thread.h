@@ -11,16 +11,16 @@
 
 namespace muster {
 
-// Starts a thread that runs `run`. RESOURCE_EXHAUSTED if the system gives this process no further
-// thread: then `run` never runs, and the text says what the thread was to do, which is `task`
-// ("resolve a name"), and which limits to raise. A std::thread that is made directly throws
-// instead, and an exception must not leave Muster.
+// Starts a thread that runs `run`. RESOURCE_EXHAUSTED if the system refuses a further thread. Then
+// `run` never runs, and the error names the thread's `task` ("resolve a name") and the limits to
+// raise. Use this in place of std::thread's constructor, which throws: no exception may leave
+// Muster.
 absl::StatusOr<std::thread> StartThread(absl::string_view task, std::function<void()> run);
 
-// The same for a thread that nobody joins.
+// Starts a thread as above that is never joined.
 absl::Status StartDetachedThread(absl::string_view task, std::function<void()> run);
 
-// The same error, for a library that has thrown `error` because it got no thread.
+// Returns the same error for a library that threw `error` because it could not start a thread.
 absl::Status NoThread(absl::string_view task, const std::system_error& error);
 
 }  // namespace muster

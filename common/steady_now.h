@@ -7,8 +7,8 @@
 
 namespace muster {
 
-// The time of a clock that nobody sets, in absl's types: for time-outs and for how long something
-// has taken. It says nothing of the time of day.
+// Returns the time of the monotonic clock in Abseil's types, for time-outs and durations. It is not
+// the time of day.
 inline absl::Time SteadyNow() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -6,13 +6,13 @@
 
 namespace muster {
 
-// The methods of the generated stub that call the unary rpc of this request, so that a template can
-// call every rpc:
+// The methods of the generated stub for the unary rpc of a request, so that a template can call
+// every rpc:
 //
 //   (stub->*StubMethods<Request>::kBlocking)(&context, request, &response);
 //
-// The generated methods are registered with a channel once. GenericStub, which needs no table,
-// sends a name with each call instead.
+// Each generated method registers its name with the channel once. GenericStub needs no table, but
+// sends the name with each call.
 template <typename Request>
 struct StubMethods;
 

@@ -14,10 +14,10 @@ namespace muster {
 namespace {
 
 constexpr char kDefaultPath[] = "/dev/termination-log";
-// What Kubernetes reads of it.
+// The number of bytes that Kubernetes reads.
 constexpr size_t kMaxBytes = 4096;
 
-// One line, cut off before a character that does not fit.
+// Returns one line, cut off before a character that does not fit.
 std::string Line(absl::string_view reason) {
   std::string line(absl::StripAsciiWhitespace(reason));
   for (char& c : line) {
@@ -33,7 +33,7 @@ void WriteTerminationLog(absl::string_view reason) {
   const char* const named = std::getenv("MUSTER_TERMINATION_LOG");
   const std::string path = named == nullptr ? kDefaultPath : named;
   if (path.empty()) return;
-  // The default is never created: where it is missing nobody looks for it.
+  // The default file is never created: if it does not exist, no scheduler reads it.
   const int create = named == nullptr ? 0 : O_CREAT;
   const int fd =
       open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | create, 0644);

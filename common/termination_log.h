@@ -5,9 +5,9 @@
 
 namespace muster {
 
-// Writes why a process ends, one line, to the file that MUSTER_TERMINATION_LOG names, else to
-// /dev/termination-log where there is one. Nothing happens if `reason` is empty, if the variable
-// is set and empty, or where it cannot be written. What a pipe or a device would hold up is left.
+// Writes the reason why a process ends, as one line, to the file that MUSTER_TERMINATION_LOG names,
+// else to /dev/termination-log if that exists. Does nothing if `reason` is empty, the variable is
+// set and empty, or the file cannot be written. Never blocks, not even on a pipe or a device.
 void WriteTerminationLog(absl::string_view reason);
 
 }  // namespace muster

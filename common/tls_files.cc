@@ -38,10 +38,10 @@ absl::Status OpenFile(absl::string_view what, const std::string& path, File* fil
   return Bad(what, path, absl::StrCat("cannot be read: ", strerror(errno)));
 }
 
-// Without this OpenSSL would ask the terminal.
+// Prevents OpenSSL from asking on the terminal.
 int NoPassPhrase(char*, int, int, void*) { return 0; }
 
-// The first of a file, which for a certificate is the one that matters.
+// Reads the first certificate of a file, which is the relevant one.
 absl::Status ReadCertificate(absl::string_view what, const std::string& path, Certificate* out) {
   File file;
   if (absl::Status s = OpenFile(what, path, &file); !s.ok()) return s;

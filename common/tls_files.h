@@ -12,21 +12,20 @@ class CertificateProviderInterface;
 
 namespace muster {
 
-// The files that one side of TLS reads, all PEM; empty where it has none.
+// The files of one side of TLS, all PEM; an empty path means none.
 struct TlsFiles {
-  std::string cert;  // its own certificate, and those between it and the authority
-  std::string key;   // of the certificate; without a pass phrase
-  std::string ca;    // authorities that the other side's certificate must come from
+  std::string cert;  // its own certificate, and the chain up to the authority
+  std::string key;   // the certificate's key, without a pass phrase
+  std::string ca;    // authorities for the other side's certificate
 };
 
-// Looks at the files before gRPC does, which would only say that no handshake succeeds.
-// INVALID_ARGUMENT names the file that cannot be read, holds no certificate or key, has expired, or
-// does not belong to the other one, and what to do.
+// Checks the files before gRPC reads them, since gRPC would only report that no handshake succeeds.
+// INVALID_ARGUMENT names the file that cannot be read, has no certificate or key, has expired or
+// does not belong to the other file, and says what to do.
 absl::Status CheckTlsFiles(const TlsFiles& files);
 
-// Hands gRPC what the files hold, and reads them again when they change: within ten seconds, for
-// connections that begin then. Has a thread. What does not fit together is left alone until it
-// does.
+// Returns a provider that reads the files for gRPC. A thread reads them again within ten seconds of
+// a change; new connections then use them. Ignores files that do not fit together until they do.
 std::shared_ptr<grpc::experimental::CertificateProviderInterface> WatchTlsFiles(
     const TlsFiles& files);
 

@@ -19,14 +19,14 @@ namespace muster {
 namespace {
 
 constexpr size_t kRandomBytes = 32;
-// 128 bits in base64.
+// The length of 128 bits in base64.
 constexpr size_t kFewestCharacters = 22;
-// What a header can carry beside everything else.
+// The length that a header can carry beside everything else.
 constexpr size_t kMostCharacters = 1024;
 constexpr char kScheme[] = "Bearer ";
 constexpr char kMakeOne[] = "make one with: (umask 077; muster token > FILE)";
 
-// RFC 6750, 2.1.
+// Characters of RFC 6750, section 2.1.
 bool IsTokenCharacter(char c) {
   return absl::ascii_isalnum(c) || absl::StrContains("-._~+/=", absl::string_view(&c, 1));
 }
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string contents;
-  // One more than can be right, so that a wrong path does not fill the memory.
+  // Reads a little more than a valid file can have, so that a wrong path does not fill the memory.
   for (char c; contents.size() <= 2 * kMostCharacters && file.get(c);) contents.push_back(c);
   if (!file.is_open() || file.bad() || (contents.empty() && errno != 0)) {
     return absl::InvalidArgumentError(

@@ -7,26 +7,28 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-// A job's token: what a caller of its coordinator must know.
+// The token of a job, which a caller of its coordinator must know.
 namespace muster {
 
-// A new one: 256 random bits, in characters that need no quoting anywhere.
+// Returns a new token: 256 random bits, in characters that need no quoting anywhere.
 std::string NewToken();
 
-// Compares in a time that tells nothing of either text but its length.
+// Compares in a time that reveals nothing about either text except its length.
 bool SameToken(absl::string_view a, absl::string_view b);
 
-// The token that a file of these contents holds; white space around it does not count.
-// INVALID_ARGUMENT says what is wrong with it and what to do, and shows nothing of it.
+// Returns the token in the contents of a file, without white space around it. INVALID_ARGUMENT says
+// what is wrong and what to do, and never shows the token.
 absl::StatusOr<std::string> ParseToken(absl::string_view contents);
 
-// The same for a file. Errors name it.
+// As above, for a file. Errors name it.
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
 
-// Why others could learn the token from this file, and what to do; empty if they cannot.
+// Returns why other users could learn the token from this file, and what to do, or an empty text if
+// they cannot.
 std::string TokenFileWarning(const std::string& path);
 
-// The value of the header "authorization", and back: empty if it holds no token.
+// Convert a token to the value of the header "authorization", and back. TokenOf() returns an empty
+// text if the header has no token.
 inline constexpr char kAuthorization[] = "authorization";
 std::string BearerOf(absl::string_view token);
 absl::string_view TokenOf(absl::string_view authorization);

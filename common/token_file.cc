@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kBetweenLooks{1};
-// Two changes within a tick of a file system's clock may look like one.
+// Two changes within one tick of a file system's clock may have the same time.
 constexpr time_t kCoarsestTick = 2;
 
 bool SameTime(const timespec& a, const timespec& b) {

@@ -14,26 +14,26 @@
 
 namespace muster {
 
-// The token that a file holds, read again when the file changes: daemon and clients share this.
-// What cannot be used changes nothing: the token that was read before stays. Thread-safe.
+// A file with a token, read again when it changes. The daemon and its clients use this. If the
+// file's new contents are unusable, the former token stays. Thread-safe.
 class TokenFile {
  public:
   struct Token {
     std::string text;
-    uint64_t version = 0;  // grows with each other token, from 1
+    uint64_t version = 0;  // from 1; grows whenever the token changes
   };
 
-  // INVALID_ARGUMENT as ReadTokenFile().
+  // Reads the file. INVALID_ARGUMENT as ReadTokenFile().
   static absl::StatusOr<std::unique_ptr<TokenFile>> Open(std::string path);
 
   const std::string& path() const { return path_; }
 
-  // The token; looks at the file if nobody has for a second.
+  // Returns the token. Checks the file if it was not checked for a second.
   Token Get();
-  // The same, but looks now.
+  // Checks the file now, and returns the token.
   Token GetLatest();
 
-  // Why the file as it is now cannot be used; OK if it can.
+  // Returns why the file cannot be used as it is now, or OK.
   absl::Status problem() const;
 
  private:
@@ -41,7 +41,7 @@ class TokenFile {
   void Look();
 
   const std::string path_;
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all members below
   Token token_;
   struct stat seen_ = {};
   bool may_change_unseen_ = true;

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-// A list of types. Each member below is another type that is made of the same types.
+// A list of types. Each member below makes another type from the same types.
 template <typename... Types>
 struct TypeList {
   static constexpr size_t kSize = sizeof...(Types);
@@ -20,7 +20,7 @@ struct TypeList {
   using Map = TypeList<Function<Types>...>;
 };
 
-// One list after the other.
+// Concatenates two lists.
 template <typename... First, typename... Second>
 TypeList<First..., Second...> operator+(TypeList<First...>, TypeList<Second...>);
 

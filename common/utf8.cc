@@ -23,7 +23,7 @@ bool IsControl(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
 size_t FindUnprintable(absl::string_view text) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
-  // Most names are ASCII.
+  // Skips plain ASCII first, since most names are ASCII.
   const auto first = std::find_if_not(text.begin(), text.end(), is_plain);
   for (absl::string_view rest = text.substr(first - text.begin()); !rest.empty();) {
     const size_t position = text.size() - rest.size();

@@ -8,21 +8,20 @@
 
 namespace muster {
 
-// Takes the first code point off `text`. Nothing, and one byte taken, where it is not valid UTF-8.
-// `text` must not be empty.
+// Removes the first code point from `text`, which must not be empty, and returns it. If it is not
+// valid UTF-8, removes one byte and returns nullopt.
 std::optional<char32_t> TakeCodePoint(absl::string_view* text);
 
-// Control characters of ASCII and Latin-1: a terminal would act on them.
+// Returns whether `c` is a control character of ASCII or Latin-1, on which a terminal would act.
 bool IsControl(char32_t c);
 
-// Position of the first byte of a control character, or of what is not UTF-8; npos if there is
-// none.
+// Returns the position of the first byte that is a control character or not UTF-8, or npos.
 size_t FindUnprintable(absl::string_view text);
 
-// The longest prefix of at most `max_bytes` bytes that ends between two characters.
+// Returns the longest prefix of at most `max_bytes` bytes that ends between two characters.
 absl::string_view WholeCharacters(absl::string_view text, size_t max_bytes);
 
-// `text` with control characters and what is not UTF-8 replaced by '?'.
+// Returns `text` with '?' in place of control characters and of bytes that are not UTF-8.
 std::string Printable(absl::string_view text);
 
 }  // namespace muster

@@ -4,7 +4,7 @@
 #include "common/process_condition.h"
 #include "muster/v1/coordinator.pb.h"
 
-// ProcessCondition on the wire: both enums have the same numbers.
+// Conversions of ProcessCondition to and from the wire. Both enums have the same numbers.
 namespace muster {
 
 static_assert(static_cast<int>(ProcessCondition::kUnknown) == v1::PROCESS_CONDITION_UNSPECIFIED);

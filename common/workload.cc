@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-// musterd's own; LeaderWorkerSet says the leader's name only.
+// musterd's default port. LeaderWorkerSet states only the leader's name.
 constexpr char kDefaultPort[] = "7370";
 
 std::string Value(GetVariable get, const char* name) {
@@ -33,7 +33,8 @@ bool HasPeers(const NodePlace& place) {
   return absl::SimpleAtoi(place.nodes, &nodes) && nodes > 1;
 }
 
-// Where torchrun has started this process, PyTorch's own store listens at PET_MASTER_PORT.
+// Returns whether torchrun has started this process. PyTorch's store then listens at
+// PET_MASTER_PORT.
 bool StartedByTorchrun(GetVariable get) { return get("RANK") != nullptr; }
 
 NodePlace Kubeflow(GetVariable get) {
@@ -62,7 +63,7 @@ NodePlace LeaderWorkerSet(GetVariable get) {
 std::string WorkloadJob(GetVariable get) {
   const std::string job = Value(get, "SLURM_JOB_ID");
   if (job.empty()) return "";
-  const std::string restarts = Value(get, "SLURM_RESTART_COUNT");  // not set before the first
+  const std::string restarts = Value(get, "SLURM_RESTART_COUNT");  // unset before the first
   return absl::StrCat("slurm-", job, "-", restarts.empty() ? "0" : restarts);
 }
 

@@ -6,29 +6,31 @@
 
 #include "absl/functional/function_ref.h"
 
-// What a cluster's own variables say, to daemon, launcher and SDK alike.
+// Facts about the job that a cluster's own variables hold, for daemon, launcher and SDK.
 namespace muster {
 
-// A variable's value; null where it is not set.
+// A function that returns a variable's value, or null if it is not set.
 using GetVariable = absl::FunctionRef<const char*(const char* name)>;
 
-// The name of one run of the job, where the cluster has one: "slurm-<job>-<restarts>". So a process
-// that is left over from before a requeue is refused by the daemon of the run after it. Empty where
-// there is none.
+// Returns a name for one run of the job, if the cluster has one: "slurm-<job>-<restarts>", else an
+// empty text. After a requeue the name differs, so the new run's daemon rejects processes left over
+// from before it.
 std::string WorkloadJob(GetVariable get);
 
-// What this process is told of the node, or pod, that it runs in, and the variables that say so.
+// A node's or pod's place in the job as the cluster states it, with the variables' names.
 struct NodePlace {
   const char* node_rank_variable;
   std::string node_rank;
   const char* nodes_variable;
-  std::string nodes;               // how many there are; empty: not told, or not fixed
-  std::string processes_per_node;  // a number, or auto, cpu, gpu; empty: not told
-  // Where the coordinator is to listen, "host:port"; empty: not told, or there is one node only.
+  std::string nodes;               // number of nodes; empty if unknown or not fixed
+  std::string processes_per_node;  // a number, or auto, cpu, gpu; empty if unknown
+  // The address at which the coordinator is to listen, "host:port". Empty if unknown or there is
+  // one node.
   std::string coordinator;
 };
 
-// Kubeflow Trainer's torch plugin (PET_...), LeaderWorkerSet (LWS_...).
+// Returns the place that Kubeflow Trainer's torch plugin (PET_...) or LeaderWorkerSet (LWS_...)
+// states, or nullopt.
 std::optional<NodePlace> FindNodePlace(GetVariable get);
 
 }  // namespace muster

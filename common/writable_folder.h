@@ -7,8 +7,8 @@
 
 namespace muster {
 
-// Makes the folder, and those above it, where they are not there. UNAVAILABLE says why that cannot
-// be, or why this process cannot write there.
+// Makes the folder and its parents if they do not exist. UNAVAILABLE says why that is not possible,
+// or why this process cannot write there.
 absl::Status MakeWritableFolder(const std::string& folder);
 
 }  // namespace muster
