@@ -1,4 +1,4 @@
-"""Arrays in the program's memory: array.array, numpy, memoryview, whatever has a buffer of numbers."""
+"""Views of arrays in the program's memory: array.array, numpy, memoryview, and any other buffer of numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from muster._errors import InvalidArgumentError
 
 
 class ReduceOp(str, enum.Enum):
-    """What makes one value of the values of all ranks; see muster/reduce_op.h. Calls take the texts, too."""
+    """How the values of all ranks become one value; see muster/reduce_op.h. Calls accept the texts too."""
 
     SUM = "sum"
     PRODUCT = "product"
     MIN = "min"
     MAX = "max"
-    AVERAGE = "average"  # of integers: rounded toward zero
+    AVERAGE = "average"  # rounds integers toward zero
     BITWISE_AND = "bitwise_and"
     BITWISE_OR = "bitwise_or"
 
@@ -26,7 +26,7 @@ class ReduceOp(str, enum.Enum):
 AnyOp = Union[ReduceOp, str]
 _OPS = {op.value: number for number, op in enumerate(ReduceOp)}
 
-# muster_type's values, by name.
+# The values of muster_type, by name.
 TYPES: Dict[str, int] = {
     "bool": 0, "uint8": 1, "int8": 2, "uint16": 3, "int16": 4, "uint32": 5, "int32": 6, "uint64": 7, "int64": 8,
     "float32": 9, "float64": 10, "float8_e4m3": 11, "float8_e5m2": 12, "float16": 13, "bfloat16": 14,
@@ -37,7 +37,7 @@ _KINDS = {"?": "bool", "e": "float", "f": "float", "d": "float", "c": "uint"}
 
 
 def op_number(op: AnyOp) -> int:
-    """Returns the muster_op of an operation. InvalidArgumentError lists those that there are."""
+    """Returns the muster_op of an operation. InvalidArgumentError lists the operations that exist."""
     number = _OPS.get(op.value if isinstance(op, ReduceOp) else op)
     if number is None:
         raise InvalidArgumentError(f"the operation is {op!r}; expected one of {', '.join(_OPS)}")
@@ -45,12 +45,12 @@ def op_number(op: AnyOp) -> int:
 
 
 def _native(format_: str) -> str:
-    """Returns a format without the mark of this machine's order of bytes, which ctypes' arrays have."""
+    """Returns a format without the byte-order mark, which the formats of ctypes' arrays have."""
     return format_[1:] if format_[:1] in ("@", "=", "<") else format_
 
 
 def _type_of(format_: str, width: int) -> Optional[str]:
-    """Names the type of the elements of a buffer, by the module struct's letters."""
+    """Returns the name of the element type of a buffer, from a letter of the module struct, or None."""
     format_ = _native(format_)
     if format_ in _KINDS:
         kind = _KINDS[format_]
@@ -63,7 +63,7 @@ def _type_of(format_: str, width: int) -> Optional[str]:
 
 
 class View:
-    """The memory of an array. Lives as long as it is used: the array cannot be resized meanwhile."""
+    """The memory of an array. While this object lives, the array cannot be resized."""
 
     def __init__(self, data: Any, what: str, *, writable: bool, dtype: Optional[str] = None) -> None:
         try:
@@ -90,12 +90,13 @@ class View:
         self.pointer: Optional[int] = None
         if view.nbytes > 0:
             self._keep(view)
-        # Calls by ctypes take this object for its memory, which so lives as long as they do.
+        # ctypes passes this pointer for the object, and keeps the object, with its memory, for the
+        # call.
         self._as_parameter_ = self.pointer
 
     def _keep(self, view: memoryview) -> None:
         kind = ctypes.c_char * view.nbytes
-        # What is read-only has no address for Python code: it is copied.
+        # Copies read-only memory, since Python code cannot get its address.
         self._kept = kind.from_buffer_copy(view) if view.readonly else kind.from_buffer(view)
         self.pointer = ctypes.addressof(self._kept)
 
@@ -113,13 +114,13 @@ def number_array(value: Union[bool, int, float]) -> Tuple["array.array[Any]", st
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is one number, numpy's included, which are no arrays."""
+    """Returns whether a value is one number. This includes numpy's scalars, which are not arrays."""
     return isinstance(value, (bool, int, float))
 
 
 def empty_like(data: Any, count: int) -> Any:
-    """Returns a new array of `count` elements of the same kind: numpy's for numpy, else array.array, or a memoryview where
-    that has no such type."""
+    """Returns a new array of `count` elements of the same kind: numpy's for numpy, else array.array, or a memoryview if
+    array.array lacks the type."""
     if type(data).__module__.split(".", maxsplit=1)[0] == "numpy":
         import numpy  # pylint: disable=import-outside-toplevel
 
@@ -131,10 +132,10 @@ def empty_like(data: Any, count: int) -> Any:
     if code in array.typecodes and array.array(code).itemsize == view.itemsize:
         return array.array(code, bytes(count * view.itemsize))
     try:
-        # With one more element: what is empty cannot be cast.
+        # Adds one element, since an empty buffer cannot be cast.
         return memoryview(bytearray((count + 1) * view.itemsize)).cast(code)[:count]  # type: ignore[call-overload]
     except ValueError:
-        loaded = sys.modules.get("numpy")  # whose such a buffer is: before 3.12, Python has no float16
+        loaded = sys.modules.get("numpy")  # the buffer's owner: before 3.12, Python has no float16
         if loaded is not None:
             return loaded.empty(count, dtype=code)
         raise InvalidArgumentError(

@@ -1,9 +1,15 @@
-"""Calls that wait: Ctrl-C ends them at once, and so does closing what they were made of.
+"""Calls that wait. Ctrl-C ends them at once, and so does closing the object that they use.
 
-Python runs signal handlers in the main thread, between two steps of the interpreter: not while that thread waits in
-C. So the main thread hands a call that waits to another thread, and waits for it in Python, where handlers run. A
-handler that raises, as that of Ctrl-C does, cancels the call. One that returns lets it go on, and may make calls of its
-own meanwhile (`job.request_stop()` from SIGTERM's, say). Other threads of a program call directly.
+Python runs signal handlers in the main thread, between two steps of the interpreter, so not while that thread waits in
+C. So the main thread hands a waiting call to a worker thread, and waits for it in Python, where handlers run. If a
+handler raises, as the handler of Ctrl-C does, the call is cancelled. If it returns, the call goes on; the handler may
+make calls of its own, such as `job.request_stop()` on SIGTERM. Other threads of a program call directly.
+
+A handler may raise at any step of the code below, which is why it has no locks and so many small steps:
+
+    worker.begin(run)      # the worker has the call
+                           # <- a handler raises here
+    acquire(ended, None)   # never reached, but the call must still be cancelled, and its result freed
 """
 
 from __future__ import annotations
@@ -30,16 +36,16 @@ from muster._library import CallOptions, library
 
 Timeout = Union[None, float, int, datetime.timedelta]
 
-# A handler that became due just before the main thread began to wait is run after this, in seconds.
+# How soon, in seconds, a handler runs that became due just before the main thread began to wait.
 _RECHECK = 0.1
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _EXAMPLES = os.path.join(_FOLDER, "examples") + os.sep
 
 
 class _Token:
-    """A muster_cancellation, of one call at a time.
+    """A muster_cancellation, used by one call at a time.
 
-    It has no __del__(): what a signal handler raises in one is lost, and with it a Ctrl-C.
+    Has no __del__(), because an exception of a signal handler in a __del__() is lost, and with it a Ctrl-C.
     """
 
     def __init__(self) -> None:
@@ -53,10 +59,10 @@ class _Token:
 
 
 class _Use:
-    """One use of a handle, by a call that is made with `token`, if it waits.
+    """One use of a handle by a call, with the call's `token` if the call waits.
 
-    Sets have weak references to it, which leave them with it: some versions of Python may run a signal handler right before
-    the `finally` that takes it out, and what that raises would leave it there for ever.
+    Sets keep only weak references to it, which disappear with it. Some versions of Python may run a signal handler
+    right before the `finally` that removes the use. If the handler raises there, a strong reference would stay forever.
     """
 
     def __init__(self, token: Optional[_Token] = None) -> None:
@@ -64,7 +70,7 @@ class _Use:
         self.thread = 0
 
     def enter(self, uses: "_Uses") -> "weakref.ref[_Use]":
-        """The caller takes what this returns out again."""
+        """Adds this use to `uses`, and returns the entry. The caller removes the entry from `uses` afterwards."""
         entry = weakref.ref(self, uses.discard)
         uses.add(entry)
         return entry
@@ -73,8 +79,9 @@ class _Use:
 _Uses = Set["weakref.ref[_Use]"]
 
 
-# What follows has no locks: a signal handler may come at any step, raise there, or wait for another thread that needs the
-# same lock. It relies on single operations of sets and lists, which are atomic.
+# The code below has no locks. A signal handler may run at any step, and may raise there, or wait
+# for a thread that needs the same lock. It relies on single operations of sets and lists, which are
+# atomic.
 _unused: List[_Token] = []
 _spent: List[_Token] = []
 _cancelling: _Uses = set()
@@ -88,7 +95,8 @@ def _take_token() -> _Token:
 
 
 def _give_token_back(token: _Token) -> None:
-    """After the call has ended, and no set has it any more. One that was cancelled stays so."""
+    """Recycles or frees a token, after its call has ended and no set has it any more. A cancelled token stays
+    cancelled."""
     if not token.spent:
         _unused.append(token)
         return
@@ -96,7 +104,7 @@ def _give_token_back(token: _Token) -> None:
     free = []
     while _spent:
         free.append(_spent.pop())
-    # Who began to cancel before these tokens left their sets may be about to use one.
+    # Another thread that began to cancel before these tokens left their sets may still use one.
     if _cancelling:
         _spent.extend(free)
         return
@@ -112,7 +120,8 @@ def _cancel_all(uses: _Uses) -> None:
             use = entry()
             if use is None or use.token is None:
                 continue
-            # In this order: a call that ends in between does not give the token to another one.
+            # The order matters: a call that ends in between sees `spent`, and does not give the
+            # token to another call.
             use.token.spent = True
             if entry in uses:
                 use.token.cancel()
@@ -123,8 +132,8 @@ def _cancel_all(uses: _Uses) -> None:
 class Cancellation:
     """Ends waiting calls from another thread, with CancelledError.
 
-    One object may serve many calls, one after another or at once. Once cancelled it stays so: calls that are given it
-    end at once. Any thread.
+    One object may serve many calls, one after another or at the same time. Once cancelled, it stays so: later calls
+    with it end at once. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -132,7 +141,7 @@ class Cancellation:
         self._uses: _Uses = set()
 
     def cancel(self) -> None:
-        """Ends every call that was given this object. Does not block."""
+        """Ends every call that uses this object. Does not block."""
         self._cancelled = True
         _cancel_all(self._uses)
 
@@ -156,11 +165,12 @@ class _Worker:
 
     def __init__(self) -> None:
         self._calls: "queue.SimpleQueue[Callable[[], Any]]" = queue.SimpleQueue()
-        # No threading.Thread: its start() waits for the thread, and what a signal handler raises there breaks its locks.
+        # Not a threading.Thread: its start() waits for the thread, and a signal handler that raises
+        # there breaks its locks.
         try:
             _thread.start_new_thread(self._run, ())
         except RuntimeError as error:
-            # A signal handler may raise one of its own.
+            # A signal handler may raise a RuntimeError of its own.
             if "can't start new thread" not in str(error):
                 raise
             raise ResourceExhaustedError(
@@ -175,7 +185,7 @@ class _Worker:
         self._calls.put(call)
 
     def await_all(self) -> None:
-        """Blocks until everything that was begun has ended, whatever signal handlers raise meanwhile."""
+        """Blocks until all calls that were begun have ended, whatever signal handlers raise meanwhile."""
         ended: List[bool] = []
         wake = _thread.allocate_lock()
         wake.acquire()
@@ -185,17 +195,17 @@ class _Worker:
             wake.release()
 
         self._calls.put(end)
-        # A handler may raise after acquire() has succeeded, too: so the list counts, and not the lock. And no Event, whose
-        # own lock would stay locked where a handler raises in it.
+        # A handler may raise after acquire() has succeeded too, so the list counts and not the
+        # lock. Not an Event, whose own lock would stay locked if a handler raises in it.
         while not ended:
             try:
                 wake.acquire(timeout=_RECHECK)
             except BaseException:  # pylint: disable=broad-except
-                continue  # the first one is being raised
+                continue  # the first exception is being raised
 
 
 def acquire(lock: "_thread.LockType", timeout: Optional[float]) -> bool:
-    """Acquires a lock within so many seconds, and lets signal handlers run meanwhile. None: however long it takes."""
+    """Acquires a lock within `timeout` seconds, or without a limit if None. Lets signal handlers run meanwhile."""
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         left = _RECHECK if end is None else min(_RECHECK, end - time.monotonic())
@@ -228,10 +238,10 @@ os.register_at_fork(after_in_child=_forget_workers)
 
 
 def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], None]] = None) -> Any:
-    """Makes the call on another thread, if this is the main one, and returns what it returns.
+    """Makes the call, on a worker thread if this is the main thread, and returns its result.
 
-    What a signal handler raises here is raised at once: after `cancel` has ended the call, or, without one, while the
-    call goes on by itself.
+    If a signal handler raises here, its exception is raised at once. With `cancel`, the call is cancelled first, and
+    has ended. Without `cancel`, the call goes on in the background.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
@@ -247,14 +257,15 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
             outcome.append((None, raised))
         ended.release()
 
-    # A handler may raise at any step, also right after the worker has got the call: hence await_all().
+    # A handler may raise at any step, also right after the worker got the call. Hence await_all().
     try:
         worker = _take_worker()
         worker.begin(run)
         acquire(ended, None)
         _idle.append(worker)
     except BaseException:
-        # More handlers may raise meanwhile. No function of its own: one may raise where that begins.
+        # More handlers may raise meanwhile. The loop is not a function, since a handler may raise
+        # where a function begins.
         while worker is not None and worker not in _idle:
             try:
                 if cancel is None:
@@ -264,13 +275,13 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
                 worker.await_all()
                 _idle.append(worker)
             except BaseException:  # pylint: disable=broad-except
-                continue  # the first one is being raised
+                continue  # the first exception is being raised
         outcome.clear()
         raise
     returned, raised = outcome.pop()
     if raised is not None:
-        # What this frame keeps of an exception makes a cycle with its traceback: the callers' frames then last until the
-        # garbage collector comes, on whatever thread.
+        # A frame that keeps an exception makes a cycle with its traceback. The callers' frames
+        # would then live until the garbage collector runs, on any thread.
         try:
             raise raised
         finally:
@@ -279,11 +290,11 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
 
 
 class _OfThread(threading.local):
-    callbacks = 0  # how many are running on it
+    callbacks = 0  # number of callbacks that are running on the thread
 
 
-# The library may call callbacks with its locks held. They count themselves here, so that a handle that is dropped meanwhile
-# (by the garbage collector, say) is freed later.
+# The library may call callbacks while it holds its locks. Callbacks count themselves here. If the
+# garbage collector drops a handle meanwhile, it is freed later.
 of_thread = _OfThread()
 _dropped: List["Handle"] = []
 
@@ -296,24 +307,24 @@ def _close_dropped() -> None:
         try:
             _dropped.remove(handle)
         except ValueError:
-            pass  # another thread was faster
+            pass  # another thread has removed it
 
 
 atexit.register(_close_dropped)
 
 
-# Goes through an iterator.
+# Exhausts an iterator.
 _run_all: Callable[[Iterable[Any]], Any] = functools.partial(collections.deque, maxlen=0)
 
 
 class Handle:
-    """A pointer of the library's: freed once, after the last call that uses it, and never in a fork.
+    """A pointer of the library. It is freed once, after the last call that uses it, and never in a fork.
 
-    `parent` is the handle of what it was made of, which is not to end before it. `forget` is gone through after `free`
-    was called. Both are to be in C: see _end.
+    `parent` is the handle of the object that it was made from, which must not end first. `forget` is an iterator that
+    is exhausted after `free` was called. Both must be implemented in C: see _end.
     """
 
-    _process = -1  # where __init__() was interrupted
+    _process = -1  # if __init__() was interrupted
 
     def __init__(self, pointer: Union[int, ctypes.c_void_p], free: Callable[[Any], None], what: str,
                  parent: Optional["Handle"] = None, forget: Iterable[Any] = ()) -> None:
@@ -324,8 +335,8 @@ class Handle:
         self._uses: _Uses = set()
         self._closed = False
         self._freed: List[bool] = []
-        # Who gets this frees the pointer. All of it is one step of the interpreter, so that a signal handler cannot raise
-        # between the parts.
+        # The thread that takes the only element frees the pointer. All of it is one step of the
+        # interpreter, so a signal handler cannot raise in the middle.
         self._end = iter([itertools.chain(map(free, [pointer]), forget, map(self._freed.append, [True]))])
         self._process = os.getpid()
 
@@ -342,14 +353,15 @@ class Handle:
         return self._closed
 
     def ask(self, function: Callable[..., Any], *arguments: Any, use: Optional[_Use] = None) -> Any:
-        """Returns function(pointer, *arguments). The pointer is good until that returns."""
+        """Returns function(pointer, *arguments). The pointer is valid until that returns."""
         self.check_process()
         if use is None:
             use = _Use()
         use.thread = _thread.get_ident()
         entry = use.enter(self._uses)
         try:
-            # After enter(): so either close() sees this use, or this sees that it is closed.
+            # Checked after enter(): either close() sees this use, or this sees that the handle is
+            # closed.
             if self._closed:
                 raise CancelledError(f"{self._what} is closed")
             return function(self._pointer, *arguments)
@@ -359,7 +371,7 @@ class Handle:
                 self._free_unless_used()
 
     def _free_unless_used(self) -> None:
-        if not self._uses:  # else the last one frees it
+        if not self._uses:  # else the last use frees it
             _run_all(map(_run_all, self._end))
 
     def _used_by(self, thread: int) -> bool:
@@ -367,12 +379,12 @@ class Handle:
         return any(use is not None and use.thread == thread for use in found)
 
     def close(self, wait: bool = True) -> None:
-        """Cancels the calls that use it, and frees it after their ends, which it waits for. Harmless afterwards.
+        """Cancels the calls that use the pointer, waits for their ends, and frees it. May be called again.
 
-        A signal handler may come while its own thread uses the handle: then that use frees it.
+        If a signal handler calls it while its own thread uses the handle, that use frees the pointer later.
         """
         if os.getpid() != self._process:
-            return  # what it points to belongs to the parent
+            return  # the pointer belongs to the parent process
         self._closed = True
         own, pause = _thread.get_ident(), 0.0005
         while True:
@@ -385,13 +397,13 @@ class Handle:
 
     def __del__(self) -> None:
         if self._process != -1 and not self._freed:
-            # At first, so that what a signal handler raises in here does no more than put it off.
+            # First of all, so that a signal handler that raises in here only delays the freeing.
             _dropped.append(self)
             _close_dropped()
 
 
 def milliseconds(timeout: Timeout) -> int:
-    """Returns a time-out as muster/c.h takes it: -1 for None, the job's."""
+    """Returns a time-out as muster/c.h takes it. None becomes -1, which means the job's."""
     if timeout is None:
         return -1
     seconds = timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else float(timeout)
@@ -401,7 +413,7 @@ def milliseconds(timeout: Timeout) -> int:
 
 
 def caller() -> Tuple[bytes, int]:
-    """Returns the file and the line of the program that called into this package."""
+    """Returns the file and line in the program that called this package."""
     frame: Optional[FrameType] = sys._getframe(1)  # pylint: disable=protected-access
     while frame is not None:
         name = frame.f_code.co_filename
@@ -435,12 +447,12 @@ def wait(
     options: bool = True,
     pointer: Optional[Callable[[int], Any]] = None,
 ) -> Any:
-    """Makes a call that waits: function(pointer of handle, *before, options). Raises its error.
+    """Makes a waiting call, function(pointer of handle, *before, options), and raises its error.
 
-    Where the call writes a new pointer, to its last argument, `new` makes of that what this returns: a Handle, say, which
-    frees it where the call is interrupted. `pointer` makes of the handle's pointer the one that the call takes. Without
-    `options` the call takes a cancellation alone. What `before` points to lives as long as the call, whatever interrupts
-    this.
+    `new` makes this function's result from the pointer that the call writes to its last argument. The result is a
+    Handle, for example, which frees the pointer even if the call is interrupted. `pointer` converts the handle's
+    pointer to the one that the call takes. Without `options`, the call takes only a cancellation. Memory that `before`
+    points to lives as long as the call, whatever interrupts this function.
     """
     _close_dropped()
     if handle is not None:
@@ -469,14 +481,15 @@ def wait(
         finally:
             unused.append(token)
 
-    # What signal handlers raise may come at any step from here on, so nothing is left to the code after the call.
+    # From here on signal handlers may raise at any step, so nothing is left to the code after the
+    # call.
     entry: Optional["weakref.ref[_Use]"] = None
     try:
         if cancellation is not None:
             entry = cancellation._add(use)  # pylint: disable=protected-access
         run_interruptibly(call, token.cancel)
     except BaseException:
-        ended.clear()  # the traceback has this frame, and would keep what was made
+        ended.clear()  # else the traceback, which has this frame, keeps it
         raise
     finally:
         if cancellation is not None and entry is not None:

@@ -1,4 +1,4 @@
-"""Exceptions by error code."""
+"""Exceptions, one class for each error code."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ErrorCode(enum.IntEnum):
 
 
 class MusterError(Exception):
-    """An error of Muster. Each code has a class of its own.
+    """An error of Muster. Each code has its own class.
 
-    code       what kind of error it is
-    message    what happened, to whom, and what to do next; str() gives the same
-    rank       the rank that the error names first: the lost member of an AbortedError, or the rank whose
-               work has failed. None where it names no rank
-    exit_code  what the process should end with, so that a scheduler blames the right one (docs/exit-codes.md).
-               A process that has joined a job ends with it where the exception is not caught
+        code       the kind of error
+        message    what happened, to which process, and what to do next; str() returns it too
+        rank       the rank that the error names first: the lost member of an AbortedError, or the rank whose
+                   work has failed; None if it names no rank
+        exit_code  the status with which the process should end, so that a scheduler blames the right rank
+                   (docs/exit-codes.md). A process that has joined a job ends with it if the exception is not caught
     """
 
     code: ErrorCode = ErrorCode.UNKNOWN
@@ -67,7 +67,7 @@ class CancelledError(MusterError):
 
 
 class UnknownError(MusterError):
-    """The work of a lease has failed, with an error that is not one of Muster's."""
+    """The work of a lease has failed, with an exception that is not a MusterError."""
 
     code = ErrorCode.UNKNOWN
 
@@ -79,7 +79,7 @@ class InvalidArgumentError(MusterError, ValueError):
 
 
 class DeadlineExceededError(MusterError, TimeoutError):
-    """The time-out has passed. The message names every rank that is missing."""
+    """The time-out has passed. The message names every missing rank."""
 
     code = ErrorCode.DEADLINE_EXCEEDED
 
@@ -97,29 +97,29 @@ class AlreadyExistsError(MusterError):
 
 
 class PermissionDeniedError(MusterError):
-    """The coordinator refuses these credentials."""
+    """The coordinator rejects these credentials."""
 
     code = ErrorCode.PERMISSION_DENIED
 
 
 class ResourceExhaustedError(MusterError):
-    """A limit is reached, which the message names."""
+    """A limit is reached; the message names it."""
 
     code = ErrorCode.RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(MusterError):
-    """The ranks called different things, or the call cannot be made now."""
+    """The ranks made different calls, or the call cannot be made now."""
 
     code = ErrorCode.FAILED_PRECONDITION
 
 
 class ForkError(FailedPreconditionError):
-    """The object belongs to the process that this one is a fork of."""
+    """The object belongs to another process, of which this one is a fork."""
 
 
 class AbortedError(MusterError):
-    """A member of the job was lost: `rank` is its rank, and the message has its node, process and cause."""
+    """A member of the job was lost. `rank` is its rank; the message has its node, process and cause."""
 
     code = ErrorCode.ABORTED
 
@@ -137,30 +137,30 @@ class UnimplementedError(MusterError, NotImplementedError):
 
 
 class InternalError(MusterError):
-    """Work for all ranks has raised an exception, or the SDK has failed."""
+    """Work that runs for all ranks has raised an exception, or the SDK has failed."""
 
     code = ErrorCode.INTERNAL
 
 
 class UnavailableError(MusterError, ConnectionError):
-    """The coordinator, or a peer, could not be reached."""
+    """The coordinator or a peer could not be reached."""
 
     code = ErrorCode.UNAVAILABLE
 
 
 class DataLossError(MusterError):
-    """What was read is damaged."""
+    """Data that was read is damaged."""
 
     code = ErrorCode.DATA_LOSS
 
 
 class UnauthenticatedError(MusterError):
-    """The coordinator asks for credentials."""
+    """The coordinator requires credentials."""
 
     code = ErrorCode.UNAUTHENTICATED
 
 
-# Tracebacks name them as programs do.
+# Tracebacks then show the names that programs use.
 for _kind in list(vars().values()):
     if isinstance(_kind, type) and issubclass(_kind, (MusterError, ErrorCode)):
         _kind.__module__ = "muster"
@@ -172,18 +172,18 @@ _CLASSES: Dict[int, Type[MusterError]] = {
                  AbortedError, OutOfRangeError, UnimplementedError, InternalError, UnavailableError, DataLossError,
                  UnauthenticatedError)
 }
-# Those of errors that the program makes itself; see ExitCode() in muster/exit_code.h.
+# The exit codes of errors that the program raises itself; see ExitCode() in muster/exit_code.h.
 _DEFAULT_EXIT_CODES = {ErrorCode.ABORTED: 75, ErrorCode.UNAVAILABLE: 75, ErrorCode.INVALID_ARGUMENT: 64}
 
 
 def describe(error: BaseException) -> str:
-    """Returns what an error is called on other ranks, and where a scheduler looks: "ValueError: no such file"."""
+    """Returns the text of an error for other ranks and for a scheduler: "ValueError: no such file"."""
     if isinstance(error, MusterError):
         return error.message
     try:
         text = str(error)
     except Exception:  # pylint: disable=broad-except
-        text = ""  # a class of the program's own
+        text = ""  # a class of the program, whose __str__() fails
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -193,7 +193,7 @@ def as_message(text: str) -> bytes:
 
 
 def error_of(status: int) -> MusterError:
-    """Makes an exception of a muster_status that somebody else frees."""
+    """Returns the exception for a muster_status, which the caller's caller frees."""
     lib = library()
     message = (lib.status_message(status) or b"").decode("utf-8", "replace")
     rank = lib.status_rank(status)
@@ -202,7 +202,7 @@ def error_of(status: int) -> MusterError:
 
 
 def take_error(status: Optional[int]) -> Optional[MusterError]:
-    """Makes an exception of a muster_status, and frees it. None for NULL, which is success."""
+    """Returns the exception for a muster_status, and frees the status. Returns None for NULL, which means success."""
     if not status:
         return None
     try:
@@ -212,11 +212,11 @@ def take_error(status: Optional[int]) -> Optional[MusterError]:
 
 
 def check(status: Optional[int]) -> None:
-    """Raises the exception of a muster_status, unless it is NULL."""
+    """Raises the exception for a muster_status, unless it is NULL. Frees the status."""
     error = take_error(status)
     if error is not None:
-        # This frame, which the traceback has, is not to keep the exception: such a cycle would keep the callers' objects
-        # until the garbage collector comes.
+        # This frame is in the traceback, so it must not keep the exception. Such a cycle would keep
+        # the callers' objects until the garbage collector runs.
         try:
             raise error
         finally:

@@ -1,4 +1,4 @@
-"""What a process ends with when an exception is not caught: docs/exit-codes.md."""
+"""Sets the process's exit code if an exception is not caught: docs/exit-codes.md."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _state: Dict[str, Any] = {"installed": False, "who": ""}
 
 
 def _muster_error(error: Optional[BaseException]) -> Optional[MusterError]:
-    """Returns the error of Muster that an exception is, or was raised from."""
+    """Returns the MusterError that an exception is, or was raised from, or None."""
     while error is not None and not isinstance(error, MusterError):
         error = error.__cause__
     return error
 
 
 def note(who: str) -> None:
-    """From now on an exception that nobody catches ends the process as a scheduler expects it; `who` is this rank, empty
-    where it is not known."""
+    """Makes an uncaught exception end the process as schedulers expect. `who` names this rank; empty if it is not
+    known."""
     _state["who"] = who
     if not _state["installed"]:
         _state["installed"] = True
@@ -29,7 +29,7 @@ def note(who: str) -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """Returns what an error is called where a scheduler looks for the reason of an end."""
+    """Returns the text of an error for the file in which a scheduler looks for the reason."""
     if isinstance(error, MusterError):
         return error.message
     who = f"{_state['who']}: " if _state["who"] else ""
@@ -45,8 +45,8 @@ def _install() -> None:
             return
         library().write_termination_reason(as_message(reason_of(error)))
         known = _muster_error(error)
-        # The interpreter ends with the status of a SystemExit that leaves the hook. In a session at a terminal the
-        # program goes on.
+        # A SystemExit that leaves the hook sets the interpreter's exit status. An interactive
+        # session goes on.
         if known is not None and known.exit_code != 1 and not hasattr(sys, "ps1"):
             raise SystemExit(known.exit_code)
 

@@ -1,4 +1,4 @@
-"""libmuster.so.0 by ctypes: where it is, and what its functions take. See muster/c.h for what they do."""
+"""Loads libmuster.so.0 with ctypes, and declares its functions. muster/c.h documents them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from typing import Any, Dict, List, Optional, Tuple
 
 LIBRARY = "libmuster.so.0"
-# The first version of muster/c.h that has all that this package calls.
+# A function that only versions of the library have that have every function of this package.
 C_API = "muster_start"
 
 Pointer = ctypes.c_void_p
@@ -19,7 +19,7 @@ Size = ctypes.c_size_t
 
 
 class CallOptions(ctypes.Structure):
-    """muster_call_options."""
+    """The struct muster_call_options."""
 
     _fields_ = [
         ("size", Size),
@@ -32,7 +32,7 @@ class CallOptions(ctypes.Structure):
 
 
 class CMember(ctypes.Structure):
-    """muster_member."""
+    """The struct muster_member."""
 
     _fields_ = [
         ("size", Size),
@@ -55,7 +55,8 @@ _Options = ctypes.POINTER(CallOptions)
 _Out = ctypes.POINTER(Pointer)
 _Ints = ctypes.POINTER(Int)
 
-# Name, result and arguments. Functions that can fail return a muster_status, a Pointer.
+# Name, result and arguments of each function. A function that can fail returns a muster_status, a
+# Pointer.
 _FUNCTIONS: List[Tuple[str, Any, Tuple[Any, ...]]] = [
     ("version", Text, ()),
     ("status_code", ctypes.c_int32, (Pointer,)),
@@ -148,7 +149,7 @@ _FUNCTIONS: List[Tuple[str, Any, Tuple[Any, ...]]] = [
 
 
 def folder() -> str:
-    """Returns the folder of the package in which a wheel has its library and programs."""
+    """Returns the folder of the package that holds a wheel's library and programs."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
 
 
@@ -158,7 +159,7 @@ def _open() -> ctypes.CDLL:
 
 
 class Library:
-    """The functions of muster/c.h by their names without "muster_". A call by ctypes releases the GIL."""
+    """The functions of muster/c.h, by their names without "muster_". ctypes releases the GIL during a call."""
 
     def __init__(self) -> None:
         try:
@@ -186,7 +187,7 @@ _loaded: Dict[str, Library] = {}
 
 
 def library() -> Library:
-    """Returns the library, which the first call loads. ImportError says what is missing. Any thread."""
+    """Returns the library. The first call loads it. ImportError says what is missing. Thread-safe."""
     found: Optional[Library] = _loaded.get(LIBRARY)
     if found is None:
         with _lock:

@@ -1,4 +1,4 @@
-"""The programs of a wheel: its console scripts `musterd` and `muster` become them."""
+"""The console scripts `musterd` and `muster` of a wheel, which become the programs."""
 
 import os
 import sys
@@ -16,10 +16,10 @@ def _become(name: str) -> NoReturn:
 
 
 def musterd() -> NoReturn:
-    """The coordinator of a job."""
+    """Becomes the coordinator of a job."""
     _become("musterd")
 
 
 def muster() -> NoReturn:
-    """The launcher, and what looks at jobs."""
+    """Becomes the launcher and command line."""
     _become("muster")

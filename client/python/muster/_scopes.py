@@ -1,4 +1,4 @@
-"""Blocks that only some ranks run: while one is open, the thread's collectives do not wait. See muster/scopes.h."""
+"""Blocks that only some ranks run. While one is open, the thread's collectives do not wait. See muster/scopes.h."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Iterator
 
 
 class Preventions:
-    """How many such blocks each thread has open, of one job."""
+    """The number of such blocks of one job that each thread has open."""
 
     def __init__(self) -> None:
         self._of_thread = threading.local()

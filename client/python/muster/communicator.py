@@ -1,4 +1,4 @@
-"""Arrays between ranks, from peer to peer."""
+"""A communicator, which moves arrays between ranks, from peer to peer."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ class Communicator:
             ranks.all_reduce(gradients, "average")     # in place
             loss = ranks.all_reduce(loss, "average")   # a number
 
-    Arrays are array.array, numpy arrays, bytearray, and whatever has a contiguous buffer of numbers in host memory; numpy
-    is not needed. `dtype` names the type of elements that a buffer has no name for: "bfloat16", of an array of uint16,
-    say. All ranks call the same operations in the same order with the same sizes; where they do not, the calls end at
-    their time-out. A call blocks until this rank's part is done, without the GIL. One call at a time: a second one from
-    another thread is refused with FailedPreconditionError. Errors, beside those of Group:
+    Arrays are array.array, numpy arrays, bytearray, and any contiguous buffer of numbers in host memory. numpy is not
+    required. `dtype` names the element type if a buffer cannot: "bfloat16" for an array of uint16, for example.
+
+    All ranks must make the same calls in the same order with the same sizes. If they do not, the calls end at their
+    time-out. A call blocks until this rank's part is done, without the GIL. One call at a time: a second call, from
+    another thread, raises FailedPreconditionError. Calls raise the errors of Group, and also:
 
       UnimplementedError    the backend does not have this operation on this type; nothing was sent
       InvalidArgumentError  sizes, types, root or peer do not fit; nothing was sent
 
-    After AbortedError, DeadlineExceededError, CancelledError, UnavailableError, InternalError and Ctrl-C peers may have seen
-    a part of the data: the communicator is finished, and later calls raise the same again. Make a new one, unless the job
-    is broken.
+    After AbortedError, DeadlineExceededError, CancelledError, UnavailableError, InternalError and Ctrl-C, peers may
+    have seen a part of the data. The communicator is finished then, and later calls raise the same error. Make a new
+    one, unless the job is broken.
     """
 
     def __init__(self, handle: Handle, group: Any, preventions: Preventions) -> None:
         lib = library()
-        self._group = group  # which is not to end before this
+        self._group = group  # must not end before this
         self._handle = handle
         self._preventions = preventions
         self._rank = int(self._handle.ask(lib.communicator_rank))
@@ -56,8 +57,8 @@ class Communicator:
         self.close()
 
     def close(self) -> None:
-        """Ends the communicator, and tells the peers. Calls of other threads on it end with CancelledError. Harmless when
-        called again."""
+        """Ends the communicator, and tells the peers. Other threads' calls on it end with CancelledError. May be called
+        again."""
         self._handle.close()
 
     @property
@@ -67,12 +68,12 @@ class Communicator:
 
     @property
     def size(self) -> int:
-        """How many ranks the group has."""
+        """The number of ranks in the group."""
         return self._size
 
     @property
     def backend(self) -> str:
-        """What moves the data: "gloo", or "serial" in a group of one."""
+        """The backend that moves the data: "gloo", or "serial" in a group of one."""
         return self._backend
 
     def _wait(self, function: Callable[..., Optional[int]], *before: Any, timeout: Timeout,
@@ -81,8 +82,8 @@ class Communicator:
 
     def all_reduce(self, data: Any, op: AnyOp = "sum", *, out: Any = None, dtype: Optional[str] = None,
                    timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> Any:
-        """Reduces `data` over all ranks, on every rank, and returns what holds the result: `out` where it is given, else
-        `data`, which is changed. Of a number: returns the number."""
+        """Reduces `data` over all ranks, on every rank. Returns the array with the result: `out` if it is given, else
+        `data`, which changes. For a number, returns the resulting number."""
         number = _arrays.op_number(op)
         if _arrays.is_number(data):
             elements, dtype = _arrays.number_array(data)
@@ -100,8 +101,8 @@ class Communicator:
 
     def broadcast(self, data: Any, root: int = 0, *, dtype: Optional[str] = None, timeout: Timeout = None,
                   cancellation: Optional[Cancellation] = None) -> Any:
-        """Writes the root's data into `data` on every rank, and returns it. Of a number: returns the root's; all ranks
-        pass one of the same type."""
+        """Writes the root's data into `data` on every rank, and returns it. For a number, returns the root's number;
+        all ranks must pass a number of the same type."""
         if _arrays.is_number(data):
             elements, dtype = _arrays.number_array(data)
             self.broadcast(elements, root, dtype=dtype, timeout=timeout, cancellation=cancellation)
@@ -114,8 +115,8 @@ class Communicator:
 
     def reduce(self, data: Any, op: AnyOp = "sum", root: int = 0, *, out: Any = None, dtype: Optional[str] = None,
                timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> Any:
-        """Reduces `data` over all ranks into the root's `out`, a new array unless it is given, and returns it there. None
-        elsewhere."""
+        """Reduces `data` over all ranks into the root's `out`, by default a new array. Returns it on the root, and None
+        on the other ranks."""
         number = _arrays.op_number(op)
         source = View(data, "data", writable=False, dtype=dtype)
         receives = self._rank == root or self._preventions.open
@@ -134,8 +135,8 @@ class Communicator:
     def all_gather(self, data: Any, *, out: Any = None, counts: Optional[Sequence[int]] = None,
                    dtype: Optional[str] = None, timeout: Timeout = None,
                    cancellation: Optional[Cancellation] = None) -> Any:
-        """Returns all ranks' data, one after another in rank order: `out`, or a new array of one dimension. `counts`, the
-        same on all ranks, has each rank's number of elements where they differ."""
+        """Returns all ranks' data, one after another in rank order, in `out` or a new array of one dimension. If the
+        ranks' sizes differ, `counts`, the same on all ranks, must have each rank's number of elements."""
         source = View(data, "data", writable=False, dtype=dtype)
         if counts is not None and (len(counts) != self._size or counts[self._rank] != source.count):
             raise InvalidArgumentError(
@@ -159,8 +160,8 @@ class Communicator:
 
     def reduce_scatter(self, data: Any, op: AnyOp = "sum", *, out: Any = None, dtype: Optional[str] = None,
                        timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> Any:
-        """Returns this rank's part of `data` reduced over all ranks: `out`, or a new array. `data` has as many parts of
-        one size as there are ranks."""
+        """Returns this rank's part of `data` reduced over all ranks, in `out` or a new array. `data` has one part for
+        each rank, all of the same size."""
         number = _arrays.op_number(op)
         source = View(data, "data", writable=False, dtype=dtype)
         part = _part("data", source, self._size)
@@ -177,8 +178,8 @@ class Communicator:
 
     def all_to_all(self, data: Any, *, out: Any = None, dtype: Optional[str] = None, timeout: Timeout = None,
                    cancellation: Optional[Cancellation] = None) -> Any:
-        """Sends part i of `data` to rank i, and returns what each rank i has sent here, in rank order: `out`, or a new
-        array. `data` has as many parts of one size as there are ranks."""
+        """Sends part i of `data` to rank i, and returns the parts that each rank sent here, in rank order, in `out` or
+        a new array. `data` has one part for each rank, all of the same size."""
         source = View(data, "data", writable=False, dtype=dtype)
         part = _part("data", source, self._size)
         if out is None:
@@ -196,15 +197,15 @@ class Communicator:
 
     def send(self, data: Any, peer: int, *, dtype: Optional[str] = None, timeout: Timeout = None,
              cancellation: Optional[Cancellation] = None) -> None:
-        """Sends `data` to that rank, which calls recv(). May block until it does: two ranks that both begin with send()
-        can wait for each other."""
+        """Sends `data` to rank `peer`, which must call recv(). May block until it does: two ranks that both begin with
+        send() can wait for each other."""
         view = View(data, "data", writable=False, dtype=dtype)
         self._wait(library().communicator_send, view, view.count, view.type, peer, timeout=timeout,
                    cancellation=cancellation)
 
     def recv(self, data: Any, peer: int, *, dtype: Optional[str] = None, timeout: Timeout = None,
              cancellation: Optional[Cancellation] = None) -> Any:
-        """Receives into `data` what that rank sends, as many elements, and returns it."""
+        """Receives `data` from rank `peer`, which must send as many elements, and returns it."""
         view = View(data, "data", writable=True, dtype=dtype)
         self._wait(library().communicator_recv, view, view.count, view.type, peer, timeout=timeout,
                    cancellation=cancellation)
@@ -212,8 +213,8 @@ class Communicator:
 
     def send_recv(self, data: Any, to: int, out: Any, from_: int, *, dtype: Optional[str] = None,
                   timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> Any:
-        """Sends `data` to rank `to` and receives `out` from rank `from_`, neither waiting for the other, so that all ranks
-        of a ring may do it at once. Returns `out`."""
+        """Sends `data` to rank `to` and receives `out` from rank `from_` at the same time, so all ranks of a ring may
+        call it at once. Returns `out`."""
         source = View(data, "data", writable=False, dtype=dtype)
         target = View(out, "out", writable=True, dtype=dtype)
         _expect("out", target, source, target.count)
@@ -240,7 +241,7 @@ def _part(what: str, view: View, size: int) -> int:
 
 
 def _copy(source: View, target: View, before: int = 0) -> None:
-    """What a collective comes to for a rank that does not wait for the others: its own value."""
+    """Copies the caller's own value, as a collective does for a rank that does not wait for the others."""
     if source.pointer and target.pointer and source.pointer != target.pointer:
         at = target.pointer + before * (source.nbytes // source.count)
         ctypes.memmove(at, source.pointer, source.nbytes)
@@ -253,7 +254,7 @@ def _copy_part(source: View, before: int, target: View) -> None:
 
 def connect(of: Any, handle: Handle, group: Callable[[int], Any], preventions: Preventions, backend: Optional[str],
             interface: Optional[str], timeout: Timeout, cancellation: Optional[Cancellation]) -> Communicator:
-    """See Job.communicator()."""
+    """Makes a communicator. See Job.communicator()."""
     lib = library()
     names = tuple(None if name is None else _calls.text(name, what)
                   for name, what in ((backend, "backend"), (interface, "interface")))

@@ -1,11 +1,11 @@
-"""How values become bytes: what the collectives of objects take as `encoding`.
+"""Encodings of values as bytes, for the `encoding` argument of collectives of objects.
 
     job.broadcast(b"...")                                  # bytes, unless something else is named
     job.broadcast({"lr": 0.1}, encoding="json")
     job.all_gather(result, encoding="pickle")              # from processes that you trust
-    job.broadcast(3, encoding=encodings.INT32)             # what a rank in C++ calls Broadcast(3)
+    job.broadcast(3, encoding=encodings.INT32)             # Broadcast(3) of a rank in C++
 
-All ranks of a call name the same one: else FailedPreconditionError names the two sides.
+All ranks of a call must name the same encoding. Otherwise FailedPreconditionError names the two sides.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any, Callable, List, Tuple, Union
 
 @dataclasses.dataclass(frozen=True)
 class Encoding:
-    """A way to make bytes of values, and values of bytes.
+    """A conversion of values to bytes and back.
 
-    type_name  what errors call it, and what must agree between the ranks; at most 256 bytes
+    type_name  its name in errors, which must agree between the ranks; at most 256 bytes
     encode     returns the bytes of a value
     decode     returns the value of bytes
     """
@@ -44,7 +44,8 @@ def _json_of(value: Any) -> bytes:
 
 BYTES = Encoding("bytes", _bytes_of, bytes)
 JSON = Encoding("json", _json_of, json.loads)
-# Loading a pickle runs code that it names: only of ranks that you trust. It is never chosen for you.
+# Loading a pickle runs code that the pickle names, so use it only among ranks that you trust. It is
+# never a default.
 PICKLE = Encoding("pickle", lambda value: pickle.dumps(value, protocol=4), pickle.loads)
 
 
@@ -53,7 +54,7 @@ def _number(type_name: str, format_: str) -> Encoding:
     return Encoding(type_name, packed.pack, lambda data: packed.unpack(data)[0])
 
 
-# What ranks in C++ pass and get as values of these types: muster/codec.h.
+# The encodings of numbers in C++ ranks: muster/codec.h.
 INT32 = _number("int32", "i")
 INT64 = _number("int64", "q")
 UINT64 = _number("uint64", "Q")
@@ -70,14 +71,14 @@ STRING = Encoding("string", _pack_text, lambda data: data[8:].decode())
 
 
 def struct_of(format_: str) -> Encoding:
-    """The encoding of a tuple that C++ ranks pass as a plain struct. `format_` is one of the module struct, without
-    padding that a compiler would not make: "dqqq" is a double and three int64_t."""
+    """Returns the encoding of a tuple that C++ ranks pass as a plain struct. `format_` is a format of the module
+    struct, without padding that a compiler would not add: "dqqq" is a double and three int64_t."""
     packed = struct.Struct("@" + format_)
     return Encoding(f"struct of {packed.size} bytes", lambda value: packed.pack(*value), packed.unpack)
 
 
 def vector_of(element: Encoding) -> Encoding:
-    """The encoding of a list that C++ ranks pass as a std::vector of numbers or plain structs."""
+    """Returns the encoding of a list that C++ ranks pass as a std::vector of numbers or plain structs."""
     size = len(element.encode(_zero_of(element)))
 
     def encode(values: List[Any]) -> bytes:
@@ -102,7 +103,7 @@ AnyEncoding = Union[str, Encoding]
 
 
 def find(encoding: AnyEncoding) -> Encoding:
-    """Returns the encoding of that name. ValueError lists those that there are."""
+    """Returns the encoding of that name. ValueError lists the names that exist."""
     if isinstance(encoding, Encoding):
         return encoding
     found = _BY_NAME.get(encoding)

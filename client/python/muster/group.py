@@ -1,4 +1,4 @@
-"""Groups of ranks, and the collectives of small objects."""
+"""Groups of ranks, and their collectives of small objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def take_values(out: int) -> List[bytes]:
-    """Copies the values of a muster_values, and frees it."""
+    """Returns copies of the values of a muster_values, and frees it."""
     lib = library()
     try:
         values = []
@@ -33,42 +33,43 @@ def take_values(out: int) -> List[bytes]:
 
 
 class Group:
-    """An ordered list of ranks that do collectives together: a part of a job, by Job.new_group() or Job.split(). A Job
-    has the same calls, for all ranks.
+    """An ordered list of ranks that make collectives together: a part of a job, made by Job.new_group() or Job.split().
+    A Job has the same calls, for all ranks.
 
     Every collective blocks until all ranks of the group have called it, in the same order, with the same kind, root,
-    label and encoding. Values are small objects, which travel through the coordinator; arrays go through a Communicator.
-    One collective at a time per group: a second one from another thread is refused with FailedPreconditionError.
-    Otherwise from any thread. All of them take
+    label and encoding. Values are small objects, which go through the coordinator; use a Communicator for arrays. One
+    collective at a time for a group: a second one, from another thread, raises FailedPreconditionError. Otherwise
+    thread-safe. All collectives take
 
-      timeout       seconds, or a timedelta, after which DeadlineExceededError names every rank that is missing. None:
-                    the job's. Make the same call again: until that has ended, any other one on this group is refused, and
-                    the value that was sent first is the one that counts
-      cancellation  a Cancellation, which ends the call with CancelledError; as above
+      timeout       seconds, or a timedelta; then DeadlineExceededError names every missing rank. None means the job's.
+                    Retry the same call. Until it completes, other calls on this group are refused. The retry's value is
+                    ignored; the first one sent is used.
+      cancellation  a Cancellation, which ends the call with CancelledError; retry as above
 
-    and raise, too,
+    and may raise
 
-      AbortedError            a member of the job was lost: its rank, node, process and cause. Final
-      FailedPreconditionError the ranks called different things, naming both sides: the group is finished. Or a rank that
-                              is needed is leaving, or this process has left
-      ForkError               this process is a fork of the one that has the group
+      AbortedError            a member of the job was lost; names its rank, node, process and cause. Final
+      FailedPreconditionError the ranks made different calls; names both sides, and the group is finished. Or a needed
+                              rank is leaving, or this process has left
+      ForkError               this process is a fork of the process that has the group
       InvalidArgumentError    an argument is malformed; nothing was sent
-      ResourceExhaustedError  the value is over the coordinator's limit, naming its flag
-      UnavailableError        the coordinator could not be reached for its time-out
+      ResourceExhaustedError  the value is over the coordinator's limit; names the limit's flag
+      UnavailableError        the coordinator could not be reached within its time-out
 
-    Ctrl-C, and any signal handler that raises, ends the call of the main thread at once; the same call may be made
-    again. Handlers that return let it go on. The signal may come just as the call succeeds: then its result is lost, this
-    rank has done the collective, and the same call again is one more than the other ranks make. Nothing tells the two
-    apart, but for a barrier with a label of its own: one too many is a FailedPreconditionError.
+    Ctrl-C, and any signal handler that raises, ends the main thread's call at once. The same call may then be retried.
+    If a handler returns, the call goes on. A signal may arrive just as a call succeeds. Then its result is lost
+    although this rank has done the collective, and a retry is one collective more than the other ranks make. The
+    program cannot tell the two cases apart, except for a barrier with a label of its own: there, one too many raises
+    FailedPreconditionError.
     """
 
     def __init__(self, handle: Handle, name: str, preventions: Preventions,
                  pointer: Optional[Callable[[int], Any]] = None, job: Optional["Group"] = None) -> None:
         self._handle = handle
-        self._job = job  # which is not to end before what was made of it
+        self._job = job  # must not end before the objects that were made from it
         self._name = name
         self._preventions = preventions
-        # Makes of the handle's pointer that of the muster_group.
+        # Converts the handle's pointer to the pointer of the muster_group.
         self._group = pointer if pointer is not None else (lambda own: own)
 
     def __repr__(self) -> str:
@@ -86,12 +87,12 @@ class Group:
                            type_name=type_name, new=new, pointer=self._group)
 
     def close(self) -> None:
-        """Lets go of the group. Calls of other threads on it end with CancelledError. Harmless when called again."""
+        """Releases the group. Other threads' calls on it end with CancelledError. May be called again."""
         self._handle.close()
 
     @property
     def name(self) -> str:
-        """What the group was made as."""
+        """The name with which the group was made."""
         return self._name
 
     @property
@@ -101,12 +102,12 @@ class Group:
 
     @property
     def size(self) -> int:
-        """How many ranks the group has."""
+        """The number of ranks in the group."""
         return int(self._ask(library().group_size))
 
     @property
     def ranks(self) -> Tuple[int, ...]:
-        """The job's ranks in the group's order."""
+        """The ranks' numbers in the job, in the group's order."""
         return tuple(self._ask(library().group_member, index) for index in range(self.size))
 
     @property
@@ -116,8 +117,8 @@ class Group:
 
     def barrier(self, label: str = "", *, timeout: Timeout = None,
                 cancellation: Optional[Cancellation] = None) -> None:
-        """Waits for all ranks. `label` says what the program is doing ("epoch 3"); it must agree between the ranks, and
-        stands in every error and status page."""
+        """Waits for all ranks. `label` describes the program's step ("epoch 3"). It must be the same on all ranks, and
+        appears in errors and on status pages."""
         text = _calls.text(label, "label")
         if self.prevents_block:
             return
@@ -125,8 +126,8 @@ class Group:
 
     def broadcast(self, value: Any = b"", root: int = 0, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
                   cancellation: Optional[Cancellation] = None) -> Any:
-        """Returns the root's value on every rank; the others' `value` is not looked at. `root` is an index into the
-        group. `encoding`: "bytes", "json", "pickle", or an Encoding."""
+        """Returns the root's value on every rank. Ignores the other ranks' `value`. `root` is an index in the group.
+        `encoding` is "bytes", "json", "pickle", or an Encoding."""
         chosen, name = split_name(encoding)
         sends = self.rank == root or self.prevents_block
         data = chosen.encode(value) if sends else b""
@@ -138,7 +139,7 @@ class Group:
 
     def gather(self, value: Any, root: int = 0, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
                cancellation: Optional[Cancellation] = None) -> List[Any]:
-        """Returns every rank's value, in the group's order, at the root, and an empty list elsewhere."""
+        """Returns every rank's value, in the group's order, on the root, and an empty list on the other ranks."""
         chosen, name = split_name(encoding)
         data = chosen.encode(value)
         if self.prevents_block:
@@ -160,11 +161,12 @@ class Group:
 
     def all_reduce(self, value: T, op: AnyOp = "sum", *, timeout: Timeout = None,
                    cancellation: Optional[Cancellation] = None) -> T:
-        """Returns op over all ranks' values, folded in the group's order: the same bits on every rank.
+        """Returns the reduction of all ranks' values, in the group's order, so every rank gets the same bits.
 
-        A number gives a number: an int is reduced as int64, a float as float64, a bool by the bitwise operations only. An
-        array.array, a numpy array or another buffer of numbers gives a new array, reduced element by element; all ranks
-        pass equally many. For counts, losses and flags; gradients go through a Communicator.
+        For a number, returns a number: an int is reduced as int64, a float as float64, a bool only by bitwise
+        operations. For an array.array, a numpy array or another buffer of numbers, returns a new array, reduced element
+        by element; all ranks must pass as many elements. Use it for counts, losses and flags, and a Communicator for
+        gradients.
         """
         number = _arrays.op_number(op)
         if _arrays.is_number(value):
@@ -179,11 +181,12 @@ class Group:
                      cancellation: Optional[Cancellation] = None) -> Communicator:
         """Connects all ranks, so that arrays move between them. A collective.
 
-        `backend`: "gloo", or another one that the library has; default: MUSTER_BACKEND, else the best one. `interface`: the
-        IP address or network interface that this process offers its peers; default: MUSTER_INTERFACE, else the address from
-        which it reaches the coordinator. `timeout` becomes that of every operation.
-        NotFoundError: there is no such backend, or interface; FailedPreconditionError: the ranks chose different backends,
-        or addresses that cannot reach each other, or this is called in prevent_block().
+        `backend` is "gloo" or another backend of the library; default: MUSTER_BACKEND, else the best one. `interface`
+        is the IP address or network interface that this process offers its peers; default: MUSTER_INTERFACE, else the
+        address from which it reaches the coordinator. `timeout` becomes the default of every operation too.
+
+        NotFoundError: the backend or interface does not exist. FailedPreconditionError: the ranks chose different
+        backends, or addresses that cannot reach each other, or this thread is in prevent_block().
         """
         return connect(self, self._handle, self._group, self._preventions, backend, interface, timeout, cancellation)
 
@@ -194,7 +197,7 @@ class Group:
 
 
 def _copy(value: Any) -> Any:
-    """Returns a copy that may be written to, of the same kind where that is possible."""
+    """Returns a writable copy, of the same kind if possible."""
     if isinstance(value, array.array):
         return value[:]
     if hasattr(value, "__array_interface__"):
@@ -209,7 +212,7 @@ def _copy(value: Any) -> Any:
 
 
 def new_group(job: Group, handle: Handle, name: str, ranks: Iterable[int], preventions: Preventions) -> Group:
-    """See Job.new_group()."""
+    """Makes a group. See Job.new_group()."""
     listed = list(ranks)
     out = ctypes.c_void_p()
     made = Handle(out, library().group_free, f"the group '{name}'", handle)

@@ -30,18 +30,19 @@ class Member:
 
     rank: int  # in the world
     local_rank: int  # among the processes of its node
-    node_rank: int  # of its node
-    node_id: str  # what shares a file system and GPUs: MUSTER_NODE_ID, else host and boot
+    node_rank: int  # of the member's node
+    node_id: str  # a domain of one file system and GPUs: MUSTER_NODE_ID, else host and boot
     hostname: str
     pid: int  # on its host
-    previous_rank: Optional[int]  # in the epoch before; None of a newcomer, and of all in the first epoch
+    previous_rank: Optional[int]  # in the last epoch; None for newcomers and in the first epoch
     topology: str  # "zone/rack/switch"
 
 
-# A callback may not run any more when the interpreter ends.
+# Closed at exit, since no callback may run when the interpreter ends.
 _subscriptions: "weakref.WeakSet[Subscription]" = weakref.WeakSet()
-# What the library calls, from before it knows of it until it has forgotten it, whatever signal handlers raise meanwhile.
-_functions: Dict[int, Any] = {}  # by id(): they have no hash
+# The functions that the library may call. Each stays here until the library has forgotten it,
+# whatever signal handlers raise meanwhile.
+_functions: Dict[int, Any] = {}  # by id(), since they have no hash
 
 
 def _end_subscriptions() -> None:
@@ -53,7 +54,7 @@ atexit.register(_end_subscriptions)
 
 
 class Subscription:
-    """A callback that waits for an event. Keep it: the callback is no longer called once this is gone."""
+    """A callback that waits for an event. Keep this object: without it the callback is no longer called."""
 
     def __init__(self, job: Handle, callback: Callable[[MusterError], None]) -> None:
         self._callback = callback
@@ -74,7 +75,7 @@ class Subscription:
         function = FailureCallback(call)
         _functions[id(function)] = function
         out = ctypes.c_void_p()
-        # Before the call, since a signal handler may raise right after it.
+        # Made before the call, since a signal handler may raise right after the call.
         self._handle = Handle(out, library().subscription_free, "the subscription",
                               forget=map(_functions.pop, [id(function)]))
         try:
@@ -85,7 +86,8 @@ class Subscription:
             raise
 
     def close(self) -> None:
-        """When this returns the callback is not running, and never will. Not from the callback."""
+        """Ends the subscription. When this returns, the callback is not running and never runs again. Not for use in
+        the callback."""
         self._handle.close()
 
     def __enter__(self) -> "Subscription":
@@ -95,7 +97,7 @@ class Subscription:
         self.close()
 
 
-# What joining takes, and the variable that says the same.
+# The options of join(), with their environment variables.
 _VARIABLES = {
     "coordinator": "MUSTER_COORDINATOR", "job": "MUSTER_JOB", "world_size": "MUSTER_WORLD_SIZE", "rank": "MUSTER_RANK",
     "local_rank": "MUSTER_LOCAL_RANK", "node_rank": "MUSTER_NODE_RANK", "node_id": "MUSTER_NODE_ID",
@@ -119,17 +121,17 @@ def _fill_options(options: ctypes.c_void_p, given: Dict[str, Any]) -> None:
             continue
         if name.endswith("timeout"):
             value = float(value) if isinstance(value, int) else value
-        # Names of files may have bytes that are no text.
+        # File names may have bytes that are not text.
         data = _calls.text(_value_text(value), name, "surrogateescape")
         check(library().options_set(options, _VARIABLES[name].encode(), data))
 
 
-# The job that this process has joined last: see muster.toolkits.
+# The job that this process joined last: see muster.toolkits.
 _latest: List["weakref.ref[Job]"] = []
 
 
 def latest() -> Optional["Job"]:
-    """Returns the job that this process has joined last, unless it has left or closed it."""
+    """Returns the job that this process joined last, or None if it has left or closed that."""
     job = _latest[-1]() if _latest else None
     return job if job is not None and not job.left else None
 
@@ -155,39 +157,40 @@ def join(
     environment: bool = True,
     cancellation: Optional[Cancellation] = None,
 ) -> "Job":
-    """Joins a job, and blocks until all its members have.
+    """Joins a job, and blocks until all its members have joined.
 
-    What is not given is what the environment says (docs/environment.md); with environment=False the default. Without a
-    coordinator: serial mode, a job of this one process, in which every call works.
+    Options that are not given come from the environment (docs/environment.md), or with environment=False have their
+    defaults. Without a coordinator the job is serial: it has only this process, and every call works.
 
-      coordinator          where musterd listens: "host:port", "[ipv6]:port"
-      job                  the job's id; the daemon refuses members of another job
+      coordinator          the address of musterd: "host:port" or "[ipv6]:port"
+      job                  the job's id; the daemon rejects members of another job
       world_size           number of processes; default: as the daemon or the other members say
-      rank                 that this process must get; either every process asks for one, or none
+      rank                 the rank that this process must get; either every process asks for one, or none does
       local_rank           orders the processes of a node; node_rank orders the nodes
-      node_id              what shares a file system and GPUs; default: host name and boot id
+      node_id              names a domain of one file system and GPUs; default: host name and boot id
       topology             "zone/rack/switch": neighbours get neighbouring ranks
-      timeout              of every waiting call, this one included, in seconds; 30 minutes by default
+      timeout              default of every waiting call, including this one, in seconds; 30 minutes by default
       coordinator_timeout  how long to try to reach a coordinator that does not answer; 10 minutes by default
       node_fanin           whether processes of one node arrive at collectives together, through shared memory
-      token_file           holds the job's token
-      tls_ca, tls_cert, tls_key, tls_server_name   files in PEM, and the name in the coordinator's certificate
+      token_file           file with the job's token
+      tls_ca, tls_cert, tls_key, tls_server_name   PEM files, and the name in the coordinator's certificate
 
     Errors say in which phase joining ended. DeadlineExceededError, UnavailableError; InvalidArgumentError (an option is
-    wrong, or does not fit those of the others); FailedPreconditionError (the job is full or finished; or the environment
-    says that there are several processes, and names no coordinator); AbortedError (the job has failed); NotFoundError
-    (another job's coordinator); AlreadyExistsError (the rank is taken, or this process has joined already);
-    ResourceExhaustedError; CancelledError. Ctrl-C ends it at once.
+    wrong, or does not match the other members'); FailedPreconditionError (the job is full or finished, or the
+    environment states several processes but no coordinator); AbortedError (the job has failed); NotFoundError (the
+    coordinator serves another job); AlreadyExistsError (the rank is taken, or this process has joined already);
+    ResourceExhaustedError; CancelledError. Ctrl-C ends the call at once.
 
-    From then on an exception that nobody catches ends the process with the exit code that does not blame this rank for
-    the loss of another.
+    From then on, an uncaught exception ends the process with an exit code that does not blame this rank for another's
+    loss.
     """
     lib = library()
     log.use_logging_unless_asked()
     _exit.note("")
     given = {name: value for name, value in locals().items() if name in _VARIABLES}
 
-    # All of it in one call, so that the options live as long as joining takes, whatever interrupts the wait for it.
+    # One call, so that the options live as long as joining takes, whatever interrupts the wait for
+    # it.
     def call(token: Any, place: Any) -> Optional[int]:
         options = ctypes.c_void_p()
         check((lib.options_from_environment if environment else lib.options_new)(ctypes.byref(options)))
@@ -211,7 +214,7 @@ def _job_handle(pointer: int) -> Handle:
 
 
 def alone() -> "Job":
-    """Returns a job of this process alone, which is not the one that it has joined last."""
+    """Returns a job of this process alone. latest() does not return it."""
     lib = library()
     options, out = ctypes.c_void_p(), ctypes.c_void_p()
     check(lib.options_new(ctypes.byref(options)))
@@ -230,14 +233,16 @@ class Job(Group):
             job.barrier("loaded")
             samples = job.all_reduce(len(data))
 
-    Where the block ends, the process leaves the job, which waits until all others leave, too. Where an exception leaves
-    it, the process is lost to the others at once, and their calls raise AbortedError, which names this rank; an exception
-    that nobody catches then ends them with 75, and this process with 1. `sys.exit(0)` leaves as the end of the block does.
+    At the end of the block, the process leaves the job, and waits until all others leave too. If an exception leaves
+    the block, the other members see this process as lost at once, and their calls raise AbortedError, which names this
+    rank. If no process catches its exception, the others exit with 75 and this one with 1. `sys.exit(0)` leaves as the
+    end of the block does.
 
-    When any member is lost, every waiting and later call raises AbortedError with one text that names the member's rank,
-    node, process and cause. In an elastic job rejoin() then leads into the next epoch: one formed membership of the job.
+    When any member is lost, every waiting and later call raises AbortedError. The text is the same everywhere, and
+    names the member's rank, node, process and cause. In an elastic job, rejoin() then enters the next epoch: the next
+    formed membership of the job.
 
-    Thread-safe. A process that called os.fork() cannot use a job that it had before: ForkError.
+    Thread-safe. After os.fork(), the child cannot use the parent's job: ForkError.
     """
 
     def __init__(self, handle: Handle) -> None:
@@ -265,15 +270,15 @@ class Job(Group):
             self.close()
 
     def leave(self, *, timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> None:
-        """Says that this process needs nothing more, and blocks until every member is leaving or lost. Collectives and
-        leases after it are refused. Harmless when called again. DeadlineExceededError names the ranks that are not leaving; this
-        process then counts as lost."""
+        """Declares that this process needs nothing more, and blocks until every member is leaving or lost. Later
+        collectives and leases are refused. May be called again. DeadlineExceededError names the ranks that are not
+        leaving; this process then counts as lost."""
         self._job_wait(library().leave, timeout, cancellation)
         self._left = True
 
     def close(self) -> None:
-        """Ends the membership. Without leave() before it, the other members see this process as lost. Calls of other
-        threads end with CancelledError. Waits for nobody else; harmless when called again."""
+        """Ends the membership. Without an earlier leave(), the other members see this process as lost. Other threads'
+        calls end with CancelledError. Waits for no other process. May be called again."""
         self._handle.close()
 
     @property
@@ -285,46 +290,46 @@ class Job(Group):
                   *before: Any) -> None:
         _calls.wait(self._handle, function, before, timeout=timeout, cancellation=cancellation)
 
-    # ---- Who this process is. None of it blocks.
+    # ---- This process's place in the job. Nothing here blocks.
 
     @property
     def id(self) -> str:
-        """The job's name."""
+        """The job's id."""
         return self._id
 
     @property
     def rank(self) -> int:
-        """This process's place in the world, from 0."""
+        """This process's rank in the world, from 0."""
         return int(self._handle.ask(library().rank))
 
     @property
     def world_size(self) -> int:
-        """How many processes the job has."""
+        """The number of processes in the job."""
         return int(self._handle.ask(library().world_size))
 
     @property
     def size(self) -> int:
-        """The same."""
+        """The same as world_size."""
         return self.world_size
 
     @property
     def local_rank(self) -> int:
-        """This process's place on its node."""
+        """This process's index on its node."""
         return int(self._handle.ask(library().local_rank))
 
     @property
     def local_world_size(self) -> int:
-        """How many processes this node has."""
+        """The number of processes on this node."""
         return int(self._handle.ask(library().local_world_size))
 
     @property
     def node_rank(self) -> int:
-        """This node's place."""
+        """This node's index."""
         return int(self._handle.ask(library().node_rank))
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return int(self._handle.ask(library().num_nodes))
 
     @property
@@ -334,7 +339,7 @@ class Job(Group):
 
     @property
     def is_distributed(self) -> bool:
-        """False in serial mode."""
+        """Whether the job has a coordinator; false in serial mode."""
         return bool(self._handle.ask(library().is_distributed))
 
     @property
@@ -344,7 +349,7 @@ class Job(Group):
 
     @property
     def self(self) -> Member:
-        """This process's own entry of members."""
+        """This process's entry in members."""
         return self._member(self.rank)
 
     def _member(self, rank: int) -> Member:
@@ -361,18 +366,19 @@ class Job(Group):
     # ---- The health of the job.
 
     def health(self) -> Optional[MusterError]:
-        """Returns None while every member is there, afterwards the error that calls end with. Does not block."""
+        """Returns None while every member is alive, afterwards the error with which calls end. Does not block."""
         return take_error(self._handle.ask(library().health))
 
     def on_failure(self, callback: Callable[[MusterError], None]) -> Subscription:
-        """Calls `callback` once, with the error that health() then is (CancelledError where the job is closed first):
-        from a thread of the SDK, or at once in this one. It must not block, nor call the job. Of the current epoch."""
+        """Calls `callback` once, with the error of health(), or CancelledError if the job is closed first. Calls it
+        from a thread of the SDK, or at once in this thread. The callback must not block or call the job. It is for the
+        current epoch only."""
         return Subscription(self._handle, callback)
 
     def await_failure(self, timeout: Timeout) -> Optional[MusterError]:
-        """Blocks until health() is an error and returns it, or None after `timeout` seconds."""
+        """Blocks until health() is an error and returns it. Returns None after `timeout` seconds."""
         limit = _calls.milliseconds(timeout)
-        failed = _thread.allocate_lock()  # an Event's own lock would stay locked where a signal handler raises in it
+        failed = _thread.allocate_lock()  # an Event's lock may stay locked if a handler raises
         failed.acquire()
         with self.on_failure(lambda _: failed.release()):
             _calls.acquire(failed, None if limit < 0 else limit / 1000)
@@ -382,52 +388,53 @@ class Job(Group):
 
     @property
     def epoch(self) -> int:
-        """Names the current epoch; grows from each to the next."""
+        """The number of the current epoch, which grows from each epoch to the next."""
         return int(self._handle.ask(library().epoch))
 
     @property
     def resumed(self) -> bool:
-        """Whether rank 0 is a survivor of an earlier epoch, which holds the job's state."""
+        """Whether rank 0 is a survivor of an earlier epoch, and so holds the job's state."""
         return bool(self._handle.ask(library().resumed))
 
     @property
     def newcomers_waiting(self) -> int:
-        """How many processes wait for a place that the next epoch has for them."""
+        """The number of processes that wait for a place in the next epoch."""
         return int(self._handle.ask(library().newcomers_waiting))
 
     def rejoin(self, *, timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> None:
-        """Leads into the next epoch of an elastic job: after a loss, or to take in newcomers. Breaks the epoch if it is
-        still whole, so that every other member must call it too. Blocks until the next one forms.
+        """Enters the next epoch of an elastic job, after a loss or to take in newcomers. If the epoch is still whole,
+        breaks it, so every other member must call rejoin() too. Blocks until the next epoch forms.
 
-        Groups and communicators from before keep raising the old epoch's error: make new ones. Survivors keep their
-        order, and rank 0 is one of them, so that broadcast() gives everybody what the job had reached. From one thread.
-        FailedPreconditionError: the job is not elastic, or too few members are left; AbortedError: this process counts as
-        lost. In serial mode nothing changes.
+        Older groups and communicators keep raising the old epoch's error: make new ones. Survivors keep their order,
+        and rank 0 is a survivor, so broadcast() gives every rank the state that the job had reached. Call it from one
+        thread. FailedPreconditionError: the job is not elastic, or too few members are left. AbortedError: this process
+        counts as lost. In serial mode nothing changes.
         """
         self._job_wait(library().rejoin, timeout, cancellation)
 
     def request_stop(self, *, timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> None:
-        """Asks all ranks to stop at one and the same step. Blocks until the coordinator knows. A signal handler may call
-        it while the main thread waits."""
+        """Asks all ranks to stop at the same step. Blocks until the coordinator knows. A signal handler may call it
+        while the main thread waits."""
         self._job_wait(library().request_stop, timeout, cancellation)
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a collective of the world that this process has completed in this epoch said that a stop was asked for.
-        Turns true at the same collective on all ranks."""
+        """Whether a stop was requested, as of the world's last collective that this process completed in this epoch.
+        Becomes true at the same collective on all ranks."""
         return bool(self._handle.ask(library().stop_requested))
 
     # ---- Groups and communicators.
 
     def new_group(self, name: str, ranks: Iterable[int]) -> Group:
-        """A group of some ranks, in the order given, which all of them must create alike. Does not block.
-        InvalidArgumentError: an empty name or list, a rank twice, out of range, or without the caller's own."""
+        """Makes a group of some ranks, in the given order. All of them must make it in the same way. Does not block.
+        InvalidArgumentError: the name or list is empty, a rank is out of range or listed twice, or the caller's is
+        missing."""
         return new_group(self, self._handle, name, ranks, self._preventions)
 
     def split(self, color: Optional[int], key: int = 0, *, timeout: Timeout = None,
               cancellation: Optional[Cancellation] = None) -> Optional[Group]:
-        """Divides the world into groups, one for each color, in the order of the keys, and returns the caller's; None to
-        callers that pass no color. A collective of the world."""
+        """Divides the world into groups, one for each color, in the order of the keys. Returns the caller's group, or
+        None to callers that pass no color. A collective of the world."""
         name = f"split, color {color}"
 
         def new(pointer: Optional[int]) -> Optional[Handle]:
@@ -439,22 +446,23 @@ class Job(Group):
         return None if handle is None else Group(handle, name, self._preventions, job=self)
 
     def prevent_block(self) -> ContextManager[None]:
-        """A block in which the collectives of this thread do not wait for the other ranks: each returns at once with the
-        caller's own value. For blocks that only some ranks run. They nest."""
+        """Returns a block in which this thread's collectives do not wait for other ranks: each returns at once with the
+        caller's own value. For code that only some ranks run. Blocks nest."""
         return self._preventions.scope()
 
     # ---- Work that one process does.
 
     def once_per_node(self, name: str, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
                       cancellation: Optional[Cancellation] = None) -> Lease:
-        """Asks for the right to do the named work once on each node. Blocks until this process holds the lease, or another
-        one has completed the work. `encoding` is that of the result. Errors as of Group; DeadlineExceededError names the
-        holder. The result lasts as long as the job: work that each epoch needs has the epoch in its name."""
+        """Asks for the right to do the named work once on each node. Blocks until this process holds the lease, or
+        another process has completed the work. `encoding` is the result's. Errors are as for Group;
+        DeadlineExceededError names the holder. The result lasts as long as the job, so work that each epoch needs must
+        have the epoch in its name."""
         return self._acquire(name, 0, encoding, timeout, cancellation)
 
     def once_per_job(self, name: str, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
                      cancellation: Optional[Cancellation] = None) -> Lease:
-        """The same, once in the job."""
+        """As once_per_node(), but once in the job."""
         return self._acquire(name, 1, encoding, timeout, cancellation)
 
     def _acquire(self, name: str, scope: int, encoding: AnyEncoding, timeout: Timeout,
@@ -469,22 +477,23 @@ class Job(Group):
 
     def run_once_per_node(self, name: str, work: Callable[[], T], *, encoding: AnyEncoding = "json",
                           timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> T:
-        """Runs `work` on the first process of each node to ask, and returns its value to all of them."""
+        """Runs `work` on the first process of each node that asks, and returns its value to all processes of the
+        node."""
         return _run(self.once_per_node(name, encoding=encoding, timeout=timeout, cancellation=cancellation), work)
 
     def run_once_per_job(self, name: str, work: Callable[[], T], *, encoding: AnyEncoding = "json",
                          timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> T:
-        """The same, once in the job."""
+        """As run_once_per_node(), but once in the job."""
         return _run(self.once_per_job(name, encoding=encoding, timeout=timeout, cancellation=cancellation), work)
 
     def run_on_rank(self, rank: int, work: Callable[[], T], *, encoding: AnyEncoding = "json", timeout: Timeout = None,
                     cancellation: Optional[Cancellation] = None) -> T:
-        """Runs `work` on that rank and returns its value on every rank. A collective of the world.
+        """Runs `work` on rank `rank` and returns its value on every rank. A collective of the world.
 
-        An exception of the work is raised on every rank as an InternalError, or as the error of Muster that it was, with
-        the name of the rank; on that rank itself the exception is its cause. While the work runs, collectives of its
-        thread do not wait (prevent_block). The other ranks wait for as long as that rank lives, unless there is a time-out.
-        KeyboardInterrupt and SystemExit of the work are this rank's alone.
+        An exception of the work is raised on every rank, as an InternalError, or as the MusterError that it was, and
+        names the rank. On that rank itself, the exception is the cause of the error. While the work runs, its thread's
+        collectives do not wait (prevent_block). Without a time-out, the other ranks wait as long as that rank lives.
+        KeyboardInterrupt and SystemExit of the work stay on that rank.
         """
         chosen = find(encoding)
         if self.prevents_block:
@@ -514,7 +523,7 @@ class Job(Group):
             code = failed.code if isinstance(failed, MusterError) else ErrorCode.INTERNAL
             why = int(code), as_message(describe(failed))
 
-        # An exception cannot leave this: ctypes would return a pointer that is none.
+        # Catches everything: after an exception, ctypes would return an invalid pointer.
         def give(_context: Optional[int], value: int) -> Optional[int]:
             _calls.of_thread.callbacks += 1
             status: Optional[int] = None
@@ -532,7 +541,7 @@ class Job(Group):
 
     def run_on_main(self, work: Callable[[], T], *, encoding: AnyEncoding = "json", timeout: Timeout = None,
                     cancellation: Optional[Cancellation] = None) -> T:
-        """The same on rank 0."""
+        """As run_on_rank(), on rank 0."""
         return self.run_on_rank(0, work, encoding=encoding, timeout=timeout, cancellation=cancellation)
 
 

@@ -1,7 +1,8 @@
 """The SDK's log lines, as records of `logging`.
 
-From the first muster.join() on they go to the logger "muster", at the levels DEBUG, INFO, WARNING and ERROR. As long as
-neither it nor the root logger has a handler, lines of MUSTER_LOG_LEVEL (warning) and above go to standard error.
+From the first muster.join() on, lines go to the logger "muster", at the levels DEBUG, INFO, WARNING and ERROR. While
+neither this logger nor the root logger has a handler, lines at MUSTER_LOG_LEVEL (warning) and above go to standard
+error.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _NAMES = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 _lock = threading.RLock()
 _asked: Optional[bool] = None
 _sink: Optional[LogSink] = None  # type: ignore[valid-type]
-_process = 0  # which has set it
+_process = 0  # the process that has set the sink
 
 
 def _write(_context: Optional[int], level: int, line: bytes) -> None:
-    # An exception cannot leave this: ctypes would print it, and the line would be lost.
+    # Catches everything: ctypes would only print the exception, and the line would be lost.
     of_thread.callbacks += 1
     try:
         text, severity = line.decode("utf-8", "replace"), _LEVELS[min(max(level, 0), 3)]
@@ -42,9 +43,9 @@ def _write(_context: Optional[int], level: int, line: bytes) -> None:
 
 
 def use_logging(enabled: bool = True) -> None:
-    """Sends the SDK's lines to the logger "muster", or (False) back to standard error. Any thread.
+    """Sends the SDK's lines to the logger "muster" or, if not `enabled`, back to standard error. Thread-safe.
 
-    A handler of that logger must not call Muster: it runs while the SDK writes the line.
+    A handler of this logger must not call Muster, since it runs while the SDK writes the line.
     """
     global _asked, _sink, _process  # pylint: disable=global-statement
     with _lock:
@@ -59,7 +60,7 @@ def use_logging(enabled: bool = True) -> None:
 
 
 def use_logging_unless_asked() -> None:
-    """Does so at the first join, unless the program has said what it wants."""
+    """Enables the logger at the first join, unless the program has called use_logging()."""
     if _asked is None:
         level = _NAMES.get(os.environ.get("MUSTER_LOG_LEVEL", ""))
         if level is not None and LOGGER.level == logging.NOTSET:
@@ -68,8 +69,8 @@ def use_logging_unless_asked() -> None:
 
 
 def _stop() -> None:
-    # The interpreter is about to end, and threads of the SDK may not call into it afterwards. A fork has none of them, but
-    # may have a lock that one of them held.
+    # The interpreter is about to end, and then the SDK's threads may not call into it. A fork has
+    # none of these threads, but may have a lock that one of them held.
     if os.getpid() != _process:
         return
     with _lock:

@@ -1,14 +1,13 @@
-"""What SpeechBrain, Axolotl, Ignite, VirTex and ModelOpt call their distributed utilities, under their own names.
+"""The distributed utilities of SpeechBrain, Axolotl, Ignite, VirTex and ModelOpt, under their own names.
 
-docs/toolkits.md has the names side by side. All of it stands on Job, Group and Communicator; new programs need nothing
-of it. A call is about the process's current job, which initialize() joins, unless it is given another one: `job=`.
-Without one: a job of this process alone, in which every call works.
+docs/toolkits.md has the names side by side. Everything here is built on Job, Group and Communicator; new programs do
+not need it. A call uses the process's current job, which initialize() joins, or another one given as `job=`. Without a
+current job, it uses a job of this process alone, in which every call works.
 
-Where ranks wait for a function that another one runs, they wait for as long as that rank lives, unless `timeout` is
-given. An exception of the function is raised on all that wait for it, as an InternalError (or as the error of Muster that
-it was) with the name of the rank; on that rank itself the exception is its cause. While a function runs on some of the
-ranks, the collectives that it calls do not wait. Values go to other ranks as `encoding` says: "json", unless another one
-is named; pickle never by itself.
+If ranks wait for a function that another rank runs, they wait as long as that rank lives, or until `timeout` if it is
+given. If the function raises, all ranks that wait for it raise an InternalError, or the MusterError that it was, which
+names the rank. On that rank itself, the exception is the error's cause. While a function runs on some of the ranks, the
+collectives that it calls do not wait. Values are encoded with `encoding`, by default "json"; pickle is never a default.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from muster.job import Job, Member, alone, join, latest
 
 T = TypeVar("T")
 
-# The time-out of ranks that wait for a function of another rank: its loss ends their calls, however long it runs.
+# The time-out, ten years, of ranks that wait for another rank's function. If that rank is lost, their calls end anyway.
 _WHILE_IT_LIVES = 10 * 365 * 24 * 3600.0
 
 # ---- The current job.
@@ -46,7 +45,7 @@ _state: Dict[str, Any] = {"current": None, "owned": False, "alone": None, "local
 
 
 def current_job() -> Job:
-    """Returns the current job, or, where there is none, one of this process alone."""
+    """Returns the current job, or a job of this process alone if there is none."""
     job = _state["current"]
     if job is not None and not job.left:
         return job  # type: ignore[no-any-return]
@@ -60,8 +59,9 @@ def _job(job: Optional[Job]) -> Job:
 
 
 def initialize(backend: Optional[str] = None, **options: Any) -> Job:
-    """Joins a job, which becomes the current one, and returns it. `backend` is that of the helpers that move arrays. Other
-    options and errors: muster.join(). FailedPreconditionError: there is a current job already. As Ignite's."""
+    """Joins a job, makes it the current one, and returns it. `backend` is for the helpers that move arrays. Other
+    options and errors are those of muster.join(). FailedPreconditionError: there is a current job already. As in
+    Ignite."""
     if _state["current"] is not None and not _state["current"].left:
         raise FailedPreconditionError("there is a current job already: call finalize() before initialize()")
     if backend is not None and backend not in available_backends():
@@ -71,19 +71,19 @@ def initialize(backend: Optional[str] = None, **options: Any) -> Job:
 
 
 def ddp_init_group(run_opts: Optional[Dict[str, Any]] = None) -> Job:
-    """The same, with SpeechBrain's options: of `run_opts` "distributed_backend" counts."""
+    """As initialize(), with SpeechBrain's options: only "distributed_backend" of `run_opts` counts."""
     return initialize((run_opts or {}).get("distributed_backend"))
 
 
 def sync() -> None:
-    """Makes the job that this process has joined last, by whatever means, the current one; without one that it has
-    neither left nor closed: a job of its own."""
+    """Makes the job that this process joined last, in any way, the current one. If it has left or closed that job, or
+    never joined one, a job of its own."""
     _state.update(current=latest(), owned=False)
 
 
 def finalize() -> None:
-    """Leaves the current job, together with the others, also where leaving fails; one that initialize() has joined is
-    closed. Afterwards each call is about this process alone."""
+    """Leaves the current job together with the other ranks, and closes it if initialize() joined it, even if leaving
+    fails. Later calls use a job of this process alone."""
     job, owned = _state["current"], _state["owned"]
     _state.update(current=None, owned=False, backend=None)
     if job is None:
@@ -98,7 +98,7 @@ def finalize() -> None:
 
 
 def _said(function: Callable[[Any], int]) -> Optional[int]:
-    """What the environment says, without joining."""
+    """Returns a value from the environment without joining, or None."""
     import ctypes  # pylint: disable=import-outside-toplevel
 
     lib, options = library(), ctypes.c_void_p()
@@ -116,13 +116,13 @@ def _current() -> Optional[Job]:
 
 
 def get_rank() -> Optional[int]:
-    """Of the current job; without one what the environment says, and None where it does not."""
+    """Returns the rank in the current job. Without one, the rank in the environment, or None."""
     job = _current()
     return job.rank if job is not None else _said(library().options_rank)
 
 
 def get_local_rank() -> Optional[int]:
-    """The same; at last what set_local_rank() has said."""
+    """As get_rank(), for the local rank. Falls back to the value of set_local_rank()."""
     job = _current()
     if job is not None:
         return job.local_rank
@@ -131,39 +131,39 @@ def get_local_rank() -> Optional[int]:
 
 
 def set_local_rank(index: int) -> None:
-    """A hint for where the environment says nothing."""
+    """Sets the local rank for the case that the environment has none."""
     if index < 0:
         raise InvalidArgumentError(f"the local rank is {index}, expected 0 or more")
     _state["local_rank"] = index
 
 
 def get_world_size() -> int:
-    """Of the current job; 1 without one."""
+    """Returns the world size of the current job, or 1 without one."""
     return current_job().world_size
 
 
 def get_nproc_per_node() -> int:
-    """How many processes this node has."""
+    """Returns the number of processes on this node."""
     return current_job().local_world_size
 
 
 def get_nnodes() -> int:
-    """How many nodes there are."""
+    """Returns the number of nodes."""
     return current_job().num_nodes
 
 
 def get_node_rank() -> int:
-    """This node's place."""
+    """Returns this node's index."""
     return current_job().node_rank
 
 
 def hostname() -> str:
-    """The name of this host."""
+    """Returns the name of this host."""
     return socket.gethostname()
 
 
 def is_distributed(job: Optional[Job] = None) -> bool:
-    """False in serial mode."""
+    """Returns whether the job has a coordinator; false in serial mode."""
     return _job(job).is_distributed
 
 
@@ -171,7 +171,7 @@ is_distributed_initialized = is_distributed
 
 
 def is_main_process(job: Optional[Job] = None) -> bool:
-    """Whether this is rank 0; true in serial mode."""
+    """Returns whether this is rank 0; true in serial mode."""
     return _job(job).is_main
 
 
@@ -180,49 +180,49 @@ is_master_process = is_main_process
 
 
 def is_local_rank_zero(job: Optional[Job] = None) -> bool:
-    """Whether this is the first process of its node."""
+    """Returns whether this is the first process of its node."""
     return _job(job).local_rank == 0
 
 
 def rank_prefixed_message(message: str) -> str:
-    """Returns "[rank: 3] message"; the message as it is where the rank is unknown."""
+    """Returns "[rank: 3] message", or the message alone if the rank is unknown."""
     rank = get_rank()
     return message if rank is None else f"[rank: {rank}] {message}"
 
 
-# ---- On what, and with what.
+# ---- Backend and device.
 
 
 def available_backends() -> Tuple[str, ...]:
-    """The backends that this package has. It moves arrays in host memory: by Gloo and shared memory."""
+    """Returns the backends of this package. It moves arrays in host memory: over Gloo and through shared memory."""
     return ("gloo",)
 
 
 def backend(job: Optional[Job] = None) -> Optional[str]:
-    """The backend of the helpers that move arrays; None in serial mode."""
+    """Returns the backend of the helpers that move arrays, or None in serial mode."""
     if not _job(job).is_distributed:
         return None
     return _state["backend"] or os.environ.get("MUSTER_BACKEND") or available_backends()[0]
 
 
 def device(job: Optional[Job] = None) -> str:  # pylint: disable=unused-argument
-    """Where the arrays are that this package moves: "cpu"."""
+    """Returns the device of the arrays that this package moves: "cpu"."""
     return "cpu"
 
 
 def infer_device() -> str:
-    """The same; a process need not have joined yet."""
+    """As device(). The process need not have joined yet."""
     return "cpu"
 
 
 def model_name(job: Optional[Job] = None) -> str:
-    """How the processes work together: "serial", or "muster-gloo"."""
+    """Returns the name of the way in which the processes work together: "serial" or "muster-gloo"."""
     name = backend(job)
     return "serial" if name is None else f"muster-{name}"
 
 
 def show_config(level: int = logging.INFO, job: Optional[Job] = None) -> None:
-    """Logs, in one line, who and where this process is: to the logger "muster"."""
+    """Logs this process's place in the job, in one line, to the logger "muster"."""
     of = _job(job)
     log.LOGGER.log(
         level, "%s: device %s, host %s, world size %d, rank %d, local rank %d, %d processes on this node, %d nodes, node rank %d",
@@ -230,7 +230,7 @@ def show_config(level: int = logging.INFO, job: Optional[Job] = None) -> None:
         of.node_rank)
 
 
-# ---- To wait, and to run functions on some of the ranks.
+# ---- Waiting, and running functions on some of the ranks.
 
 
 def barrier(label: str = "", *, job: Optional[Job] = None, timeout: Timeout = None) -> None:
@@ -242,7 +242,7 @@ ddp_barrier = barrier
 
 
 def synchronize(*, job: Optional[Job] = None, timeout: Timeout = None) -> None:
-    """The same without a label."""
+    """As barrier(), without a label."""
     _job(job).barrier(timeout=timeout)
 
 
@@ -257,7 +257,7 @@ def _outcome_of(error: Exception) -> _Outcome:
 
 
 def _name(member: Member) -> str:
-    """As the SDK names ranks: by the host, or by the id that the node was given."""
+    """Returns the name of a rank as the SDK writes it, with the host or the node's given id."""
     given = not member.node_id.startswith(member.hostname)
     where = f"node '{member.node_id}'" if given else f"host {member.hostname}"
     return f"rank {member.rank} ({where}, pid {member.pid})"
@@ -270,7 +270,7 @@ def _error_of(outcome: _Outcome, member: Member, world_size: int) -> MusterError
 
 
 def _attempt(job: Job, function: Callable[[], T]) -> Tuple[Optional[T], Optional[Exception]]:
-    """Runs a function, whose collectives do not wait."""
+    """Runs a function, whose collectives do not wait. Returns its value, or its exception."""
     try:
         with job.prevent_block():
             return function(), None
@@ -286,7 +286,7 @@ def _raise(error: Exception) -> NoReturn:
 
 
 def _share_failure(job: Job, group: Group, root: int, failed: Optional[Exception], timeout: Timeout) -> None:
-    """Tells the group how the function of one of it has ended: raises its error on all of it."""
+    """Shares the outcome of the root's function with the group: if it failed, raises the error on all ranks."""
     if job.prevents_block:
         if failed is not None:
             _raise(failed)
@@ -303,9 +303,9 @@ def run_on_main(func: Callable[..., T], args: Sequence[Any] = (), kwargs: Option
                 post_func: Optional[Callable[..., Any]] = None, post_args: Sequence[Any] = (),
                 post_kwargs: Optional[Dict[str, Any]] = None, run_post_on_main: bool = False, *,
                 encoding: AnyEncoding = "json", job: Optional[Job] = None, timeout: Timeout = None) -> T:
-    """Runs `func` on the main process, and then `post_func` on the others, and on the main process if asked. Returns the
-    value of `func` on every rank; that of `post_func` is dropped, its error is that rank's alone. As SpeechBrain's, which
-    returns nothing."""
+    """Runs `func` on the main process, and then `post_func` on the others, and with `run_post_on_main` on the main
+    process too. Returns the value of `func` on every rank. The value of `post_func` is dropped, and its error stays on
+    that rank. As in SpeechBrain, whose function returns nothing."""
     of = _job(job)
     value = of.run_on_main(lambda: func(*args, **(kwargs or {})), encoding=encoding, timeout=timeout)
     if post_func is not None and (run_post_on_main or not (of.is_main or of.prevents_block)):
@@ -315,8 +315,8 @@ def run_on_main(func: Callable[..., T], args: Sequence[Any] = (), kwargs: Option
 
 
 def main_process_only(function: Optional[Callable[..., T]] = None, *, encoding: AnyEncoding = "json") -> Any:
-    """A decorator: the function runs on the main process of the current job, and its value is returned on every rank.
-    `@main_process_only`, or `@main_process_only(encoding="pickle")`. As SpeechBrain's."""
+    """Decorates a function so that it runs on the main process of the current job and returns its value on every rank.
+    Write `@main_process_only` or `@main_process_only(encoding="pickle")`. As in SpeechBrain."""
     if function is None:
         return functools.partial(main_process_only, encoding=encoding)
 
@@ -330,13 +330,13 @@ def main_process_only(function: Optional[Callable[..., T]] = None, *, encoding: 
 
 def compute_and_broadcast(fn: Callable[[], T], rank: int = 0, *, encoding: AnyEncoding = "json",
                           job: Optional[Job] = None, timeout: Timeout = None) -> T:
-    """Runs `fn` on that rank; its value goes to all. As Axolotl's."""
+    """Runs `fn` on rank `rank`, and returns its value on all ranks. As in Axolotl."""
     return _job(job).run_on_rank(rank, fn, encoding=encoding, timeout=timeout)
 
 
 def one_rank_only(rank: int = 0, with_barrier: bool = False) -> Callable[[Callable[..., T]], Callable[..., Optional[T]]]:
-    """A decorator: the function runs on one rank of the current job, which gets its value; the others get None. With
-    `with_barrier` they wait, and get its error, too. As Ignite's."""
+    """Decorates a function so that it runs on one rank of the current job, and returns its value there and None
+    elsewhere. With `with_barrier`, the other ranks wait for it and raise its error too. As in Ignite."""
 
     def decorate(function: Callable[..., T]) -> Callable[..., Optional[T]]:
         @functools.wraps(function)
@@ -359,7 +359,7 @@ def one_rank_only(rank: int = 0, with_barrier: bool = False) -> Callable[[Callab
 
 
 def _node_group(job: Job) -> Group:
-    """The processes of this node, by their local ranks."""
+    """Returns the group of this node's processes, in the order of their local ranks."""
     mine = job.node_rank
     ranks = sorted((member.local_rank, member.rank) for member in job.members if member.node_rank == mine)
     return job.new_group(f"node {mine} of toolkits", [rank for _, rank in ranks])
@@ -369,10 +369,10 @@ def run_once_per_node(func: Callable[..., Any], args: Sequence[Any] = (), kwargs
                       post_func: Optional[Callable[..., Any]] = None, post_args: Sequence[Any] = (),
                       post_kwargs: Optional[Dict[str, Any]] = None, run_post_on_all: bool = False, *,
                       job: Optional[Job] = None, timeout: Timeout = None) -> Any:
-    """Runs `func` on local rank 0 of each node while the others of the node wait, and then `post_func` on the others: each
-    gets the value of what it has run last, and None without. With `run_post_on_all` everyone runs `post_func`. No value
-    leaves its process, so it may be of any kind. As SpeechBrain's. Job.run_once_per_node() is another one: the first
-    process to ask runs the function, and its value is for all of the node."""
+    """Runs `func` on local rank 0 of each node while the node's other processes wait, and then `post_func` on the
+    others, or with `run_post_on_all` on all. Returns the value of the last function that this process ran, or None if
+    it ran none. No value leaves its process, so any type is allowed. As in SpeechBrain. Job.run_once_per_node()
+    differs: there, the first process that asks runs the function, and its value goes to the whole node."""
     of = _job(job)
     value, failed = None, None
     runs = of.local_rank == 0 or of.prevents_block
@@ -387,8 +387,8 @@ def run_once_per_node(func: Callable[..., Any], args: Sequence[Any] = (), kwargs
 
 
 def once_per_node(function: Callable[..., T]) -> Callable[..., Optional[T]]:
-    """A decorator: the function runs on local rank 0 of each node, which keeps its value; the others get None, and do not
-    wait. As SpeechBrain's."""
+    """Decorates a function so that it runs on local rank 0 of each node, and returns its value there. The other ranks
+    get None, and do not wait. As in SpeechBrain."""
 
     @functools.wraps(function)
     def on_first(*args: Any, **kwargs: Any) -> Optional[T]:
@@ -408,8 +408,8 @@ def _scope(job: Job, runs: bool) -> Iterator[bool]:
 
 
 def zero_only(job: Optional[Job] = None) -> ContextManager[bool]:
-    """A block for the main process alone, for which nobody waits: `with zero_only() as main:` and `if main:`, since a
-    block cannot be skipped. As Axolotl's."""
+    """Returns a block for the main process, for which no rank waits. A block cannot be skipped, so write `with
+    zero_only() as main:` and `if main:`. As in Axolotl."""
     of = _job(job)
     return _scope(of, of.is_main)
 
@@ -418,20 +418,21 @@ MainProcessContext = zero_only
 
 
 def OncePerNodeContext(job: Optional[Job] = None) -> ContextManager[bool]:  # pylint: disable=invalid-name
-    """The same for one process of each node: local rank 0. As SpeechBrain's."""
+    """As zero_only(), for local rank 0 of each node. As in SpeechBrain."""
     of = _job(job)
     return _scope(of, of.local_rank == 0)
 
 
 def ddp_prevent_block(job: Optional[Job] = None) -> ContextManager[None]:
-    """A block in which the collectives of this thread return at once with the caller's own value. As SpeechBrain's."""
+    """Returns a block in which this thread's collectives return at once with the caller's own value. As in
+    SpeechBrain."""
     return _job(job).prevent_block()
 
 
 @contextlib.contextmanager
 def zero_first(is_main: bool, *, job: Optional[Job] = None, timeout: Timeout = None) -> Iterator[None]:
-    """A block that those ranks run first that pass true, and when all of them have ended, the others. If it fails on one
-    of the first, all get that error, and the others do not run it. As Axolotl's.
+    """A block that ranks with `is_main` true run first. When all of these have finished, the other ranks run it. If it
+    fails on one of the first ranks, all ranks raise that error, and the others do not run it. As in Axolotl.
 
         with zero_first(is_local_rank_zero()):
             data = prepare()        # local rank 0 writes the cache that the others read
@@ -468,7 +469,7 @@ def _share_first(job: Job, failed: Optional[Exception], timeout: Timeout) -> Non
 
 def broadcast(value: Any, src: int = 0, *, encoding: AnyEncoding = "json", job: Optional[Job] = None,
               timeout: Timeout = None) -> Any:
-    """Returns the value of `src` on every rank. As SpeechBrain's ddp_broadcast."""
+    """Returns the value of rank `src` on every rank. As ddp_broadcast in SpeechBrain."""
     return _job(job).broadcast(value, src, encoding=encoding, timeout=timeout)
 
 
@@ -477,8 +478,8 @@ ddp_broadcast = broadcast
 
 def gather_from_all_ranks(fn: Callable[[], T], rank: int = 0, *, encoding: AnyEncoding = "json",
                           job: Optional[Job] = None, timeout: Timeout = None) -> List[T]:
-    """Runs `fn` on every rank, and returns the values in rank order at `rank`, an empty list elsewhere. If it fails on a
-    rank, all get that error with the rank's name. As Axolotl's."""
+    """Runs `fn` on every rank. Returns the values in rank order on rank `rank`, and an empty list on the others. If it
+    fails on a rank, all ranks raise that error, with the rank's name. As in Axolotl."""
     of = _job(job)
     values = _run_everywhere(of, fn, encoding, timeout)
     return values if of.rank == rank or of.prevents_block else []
@@ -507,7 +508,7 @@ def _run_everywhere(job: Job, fn: Callable[[], T], encoding: AnyEncoding, timeou
 
 def gather_scalar_from_all_ranks(fn: Callable[[], float], rank: int = 0, *, job: Optional[Job] = None,
                                  timeout: Timeout = None) -> List[float]:
-    """The same for a function that returns a number. As Axolotl's."""
+    """As gather_from_all_ranks(), for a function that returns a number. As in Axolotl."""
 
     def number() -> float:
         value = fn()
@@ -520,7 +521,8 @@ def gather_scalar_from_all_ranks(fn: Callable[[], float], rank: int = 0, *, job:
 
 def reduce_and_broadcast(fn1: Callable[[], T], fn2: Callable[[List[T]], Any], *, encoding: AnyEncoding = "json",
                          job: Optional[Job] = None, timeout: Timeout = None) -> Any:
-    """Runs `fn1` on every rank, and `fn2` on rank 0 over the list of all values; its value goes to all. As Axolotl's."""
+    """Runs `fn1` on every rank, and `fn2` on rank 0 with the list of all values. Returns its value everywhere. As in
+    Axolotl."""
     of = _job(job)
     values = gather_from_all_ranks(fn1, encoding=encoding, job=of, timeout=timeout)
     return of.run_on_main(lambda: fn2(values), encoding=encoding, timeout=timeout)
@@ -532,7 +534,8 @@ _communicators: "weakref.WeakKeyDictionary[Job, Tuple[int, Communicator]]" = wea
 
 
 def _communicator(job: Job) -> Communicator:
-    """The communicator of the helpers: made by the first that needs it, and again in each epoch of the job."""
+    """Returns the helpers' communicator. The first helper that needs it makes it, and again in each epoch of the
+    job."""
     kept = _communicators.get(job)
     if kept is not None and kept[0] == job.epoch:
         return kept[1]
@@ -549,13 +552,14 @@ def _drop_communicator(job: Job) -> None:
 
 
 def _shape(data: Any) -> Any:
-    """What must agree between the ranks."""
+    """Returns the facts about an array that must agree between the ranks."""
     view = _arrays.View(data, "the array", writable=False)
     return [view.type_name, list(memoryview(data).shape or ())]
 
 
 def _meet(job: Job, what: str, mine: Any, timeout: Timeout) -> None:
-    """Meets all ranks through the coordinator: InvalidArgumentError on all of them where they pass different things."""
+    """Compares `mine` on all ranks, through the coordinator. If ranks pass different things, all raise
+    InvalidArgumentError."""
     said = job.all_gather([what, mine], encoding="json", timeout=timeout)
     for rank, other in enumerate(said):
         if other != said[0]:
@@ -577,9 +581,9 @@ def _with_communicator(job: Job, call: Callable[[Communicator], T]) -> T:
 
 
 def all_reduce(x: Any, op: Any = "sum", *, job: Optional[Job] = None, timeout: Timeout = None) -> Any:
-    """Reduces a number, or an array in place, over all ranks, and returns it. As Ignite's, and SpeechBrain's
-    ddp_all_reduce: operations may be written "SUM". A number travels through the coordinator, an array from peer to peer
-    once all ranks have met. All ranks get InvalidArgumentError where their arrays differ."""
+    """Reduces a number, or an array in place, over all ranks, and returns it. As in Ignite, and as ddp_all_reduce in
+    SpeechBrain: operations may be written "SUM". A number goes through the coordinator. An array goes from peer to
+    peer, once all ranks have met. If their arrays differ, all ranks raise InvalidArgumentError."""
     of = _job(job)
     if isinstance(op, _arrays.ReduceOp):
         op = op.value  # as a text it is "ReduceOp.SUM" in some versions of Python, and "sum" in others
@@ -599,8 +603,8 @@ ddp_all_reduce = all_reduce
 
 
 def all_gather(x: Any, *, job: Optional[Job] = None, timeout: Timeout = None) -> Any:
-    """Returns the numbers, or the texts of any lengths, of all ranks as a list in rank order; of arrays of shape [n, ...]
-    one of shape [world size * n, ...]. As Ignite's."""
+    """For numbers, or texts of any lengths, returns all ranks' values as a list in rank order. For arrays of shape [n,
+    ...], returns an array of shape [world size * n, ...]. As in Ignite."""
     of = _job(job)
     if _arrays.is_number(x) or isinstance(x, str):
         return of.all_gather(x, encoding="json", timeout=timeout)
@@ -619,8 +623,8 @@ def _stacked(x: Any, whole: Any, size: int) -> Any:
 
 
 def average_across_processes(tensors: Any, *, job: Optional[Job] = None, timeout: Timeout = None) -> Any:
-    """Averages an array, or each of a dictionary of arrays, over all ranks, in place, and returns it. The names and shapes
-    are the same on all ranks, else all get InvalidArgumentError. As VirTex's."""
+    """Averages an array, or each array of a dictionary, over all ranks in place, and returns it. If names or shapes
+    differ between the ranks, all raise InvalidArgumentError. As in VirTex."""
     of = _job(job)
     named = tensors if isinstance(tensors, dict) else {"": tensors}
     for name, each in named.items():
@@ -635,11 +639,11 @@ def average_across_processes(tensors: Any, *, job: Optional[Job] = None, timeout
     return tensors
 
 
-# ---- What the first of some ranks sees of the others.
+# ---- Data that the first of some ranks reads from the others.
 
 
 class _SharedBytes:
-    """Bytes that another process of this node can map, and that have no name: nothing is left behind, however the
+    """Bytes that another process of this node can map. They have no name, so nothing is left behind, however the
     processes end."""
 
     def __init__(self, data: memoryview) -> None:
@@ -688,13 +692,14 @@ def _check_exchange(job: Job, ranks: Sequence[int], group: Group, folder: Option
 def get_configs_parallel(config: Any, ranks: Sequence[int], group: Optional[Group] = None,
                          workspace_path: Optional[str] = None, *, encoding: AnyEncoding = "json",
                          job: Optional[Job] = None, timeout: Timeout = None) -> Iterator[List[Any]]:
-    """A block in which the first of `ranks`, as given, sees what each of them offers, in that order, its own as it was
-    passed, None where a rank offers None; the others see an empty list. `ranks` are ranks of the world and members of
-    `group`, which is all ranks by default: a collective of it, at whose end all meet again. What is offered goes through
-    shared memory, or through files of a folder that all share (`workspace_path`), never through the coordinator. As
-    ModelOpt's.
+    """A block in which the first of `ranks` gets the list of all these ranks' configs, in the order of `ranks`. A rank
+    may offer None. The first rank's own config is in the list as it was passed. The other ranks get an empty list. As
+    in ModelOpt.
 
-    An error of one rank is raised on all. FailedPreconditionError: shared memory, and ranks are on different nodes.
+    `ranks` are ranks of the world, and members of `group`, by default all ranks. The block is a collective of the
+    group, at whose end all ranks meet again. Configs go through shared memory, or through files in `workspace_path`, a
+    folder that all share, and never through the coordinator. An error of one rank is raised on all.
+    FailedPreconditionError: shared memory is used, and the ranks are on different nodes.
     """
     of = _job(job)
     chosen = find(encoding)
@@ -710,9 +715,9 @@ def get_configs_parallel(config: Any, ranks: Sequence[int], group: Optional[Grou
 @contextlib.contextmanager
 def get_tensors_parallel(tensor: Any, ranks: Sequence[int], group: Optional[Group] = None, *,
                          job: Optional[Job] = None, timeout: Timeout = None) -> Iterator[List[Any]]:
-    """The same for one array of each of `ranks`, all of one type and shape, on one node. The first of them sees the others'
-    without a copy, read-only, for as long as the block lasts: as numpy arrays where it passes one, else as memoryviews.
-    InvalidArgumentError: shapes or types differ. As ModelOpt's."""
+    """As get_configs_parallel(), for one array of each of `ranks`, all of one type and shape, on one node. The first
+    rank reads the others' arrays without a copy, for as long as the block lasts: as read-only numpy arrays if it passes
+    one, else as memoryviews. InvalidArgumentError: shapes or types differ. As in ModelOpt."""
     of = _job(job)
     whole = group or of
     takes_part = of.rank in list(ranks)
@@ -738,7 +743,7 @@ def _as_like(tensor: Any, data: Optional[memoryview]) -> Any:
 
 
 def _run_everywhere_in(job: Job, group: Group, shape_of: Callable[[], Any], ranks: Sequence[int], timeout: Timeout) -> None:
-    """Compares the shapes of all that take part."""
+    """Compares the shapes of all ranks that take part."""
     said = _all_or_fail(job, group, shape_of, timeout)
     shapes = {rank: shape for rank, shape in zip(group.ranks, said) if rank in set(ranks)}
     first = next(iter(shapes))
@@ -749,7 +754,7 @@ def _run_everywhere_in(job: Job, group: Group, shape_of: Callable[[], Any], rank
 
 
 def _all_or_fail(job: Job, group: Group, work: Callable[[], Any], timeout: Timeout) -> List[Any]:
-    """Gathers in JSON what each rank of the group comes to; an error of one is raised on all."""
+    """Gathers, in JSON, the value of `work` on each rank of the group. An error of one rank is raised on all."""
     mine, failed = None, None
     try:
         mine = work()
@@ -805,7 +810,7 @@ def _exchange(job: Job, offer: Callable[[], Any], ranks: Sequence[int], group: G
 
 def _all_or_fail_local(job: Job, group: Group, ranks: Sequence[int], places: Dict[int, Any],
                        timeout: Timeout) -> List[Tuple[int, Optional[memoryview]]]:
-    """What the first of the ranks reads of the others; where it cannot, all get the error."""
+    """Returns the other ranks' data on the first of the ranks. If it cannot read them, all ranks raise its error."""
     seen: List[Tuple[int, Optional[memoryview]]] = []
 
     def read() -> None:

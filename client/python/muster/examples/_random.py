@@ -1,6 +1,6 @@
-"""What the C++ example draws by <random>, number for number: so that ranks in Python and in C++ train on the same batches.
+"""The random numbers that the C++ example gets from <random>, so that Python and C++ ranks train on the same batches.
 
-std::mt19937_64, std::seed_seq, and libstdc++'s std::shuffle and std::normal_distribution.
+Implements std::mt19937_64, std::seed_seq, and libstdc++'s std::shuffle and std::normal_distribution.
 """
 
 import math
@@ -12,7 +12,7 @@ _LOW = (1 << 31) - 1
 
 
 class Mt19937_64:  # pylint: disable=invalid-name
-    """std::mt19937_64, seeded by a number."""
+    """std::mt19937_64, seeded with a number."""
 
     def __init__(self, seed: int, words: Optional[Sequence[int]] = None) -> None:
         if words is None:
@@ -44,7 +44,7 @@ class Mt19937_64:  # pylint: disable=invalid-name
 
 
 def from_seed_seq(seeds: Sequence[int]) -> Mt19937_64:
-    """std::mt19937_64 of a std::seed_seq of these numbers of 32 bits."""
+    """Returns a std::mt19937_64 seeded with a std::seed_seq of these 32-bit numbers."""
     halves = _generate(seeds, 2 * _WORDS)
     words = [halves[2 * index] | halves[2 * index + 1] << 32 for index in range(_WORDS)]
     if words[0] & ~_LOW & _MASK == 0 and not any(words[1:]):
@@ -110,7 +110,7 @@ def _swap(items: MutableSequence[Any], one: int, other: int) -> None:
 
 
 def normal(draw: Mt19937_64, count: int, deviation: float) -> List[float]:
-    """So many numbers of one std::normal_distribution around 0."""
+    """Returns `count` numbers of a std::normal_distribution around 0."""
     values: List[float] = []
     while len(values) < count:
         while True:

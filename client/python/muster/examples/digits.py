@@ -3,9 +3,9 @@
     python3 -m muster.examples.digits                                        # one process
     muster run --nproc-per-node 4 -- python3 -m muster.examples.digits       # four ranks, with the same loss
 
-The result is that of the C++ program, but for rounding, and ranks of both can be in one job: every call here is one that
-it makes, too, with the same values. Without numpy it does the arithmetic by itself. In an elastic job it goes on after the
-loss of a rank. Read main() first.
+The result equals the C++ program's, up to rounding. Python and C++ ranks may be in one job, since both programs make
+the same calls with the same values. Without numpy, the program does the arithmetic itself. In an elastic job it goes on
+after the loss of a rank. Read main() first.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PIXELS, CLASSES, MAX_INTENSITY, HELD_OUT_ONE_IN, SPLIT_SEED = 64, 10, 16, 5, 199
 PER_CLASS = PIXELS + 1  # the weights of a class, then its bias
 PARAMETERS = CLASSES * PER_CLASS
 
-# What the C++ ranks pass: std::vector<double>, and two plain structs.
+# The values that C++ ranks pass: std::vector<double>, and two plain structs.
 WEIGHTS = vector_of(FLOAT64)
 SCORE = struct_of("dqqq")  # loss, training images, correct, held-out images
 REPORT = struct_of("qddddd")  # epoch, loss, accuracy, images a second, lowest and highest loss of a rank
@@ -48,7 +48,7 @@ class Image(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """What is trained on, and what is held out."""
+    """The images for training, and the images that are held out to measure it."""
 
     training: List[Image]
     held_out: List[Image]
@@ -58,15 +58,15 @@ class Dataset(NamedTuple):
 
 
 def default_data_file() -> str:
-    """The one that comes with the wheel; else that of the source tree."""
+    """Returns the file that comes with the wheel, else the file of the source tree."""
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "digits.csv.gz")
     return beside if os.path.exists(beside) else "examples/digits/data/digits.csv.gz"
 
 
 @contextlib.contextmanager
 def unpacked(job: muster.Job, file: str) -> Iterator[str]:
-    """The path of the CSV file: the first rank of each node unpacks it, and the others wait for that. What is done once
-    stays done, but the folder does not stay: hence the epoch in the name."""
+    """Yields the path of the CSV file. The first rank of each node unpacks it, and the others wait. A completed lease
+    stays completed, but the folder does not stay. So the epoch is in the lease's name."""
     folder = None
     try:
         with job.once_per_node(f"unpack digits for epoch {job.epoch}", encoding=STRING) as work:
@@ -85,7 +85,7 @@ def unpacked(job: muster.Job, file: str) -> Iterator[str]:
 
 
 def read_images(path: str, name: str) -> List[Image]:
-    """Reads 64 pixels and a label a line. ValueError names the first line that is malformed."""
+    """Reads lines of 64 pixels and a label. ValueError names the first malformed line."""
     images = []
     with open(path, encoding="ascii") as lines:
         for number, line in enumerate(lines, 1):
@@ -97,7 +97,7 @@ def read_images(path: str, name: str) -> List[Image]:
 
 
 def load(job: muster.Job, file: str) -> Dataset:
-    """Loads the data set. A collective: if it fails on any rank, every rank gets one and the same error."""
+    """Loads the data set. A collective: if it fails on any rank, every rank raises the same error."""
     error, images = "", []
     try:
         with unpacked(job, file) as path:
@@ -105,7 +105,7 @@ def load(job: muster.Job, file: str) -> Dataset:
                 images = read_images(path, file)
             except (OSError, ValueError) as wrong:
                 error = str(wrong)
-            # All have read the file once this returns, so that its folder may go.
+            # When this returns, all ranks have read the file, so its folder may go.
             errors = job.all_gather(error, encoding=STRING)
     except (OSError, muster.UnknownError, muster.NotFoundError) as wrong:  # it could not be unpacked
         errors = job.all_gather(str(wrong), encoding=STRING)
@@ -118,22 +118,23 @@ def load(job: muster.Job, file: str) -> Dataset:
 
 
 def share(items: Sequence[Any], rank: int, world_size: int) -> Sequence[Any]:
-    """A rank's part: parts are disjoint, cover `items`, and differ in size by one at most."""
+    """Returns a rank's part. Parts are disjoint, cover `items`, and differ in size by at most one."""
     return items[len(items) * rank // world_size:len(items) * (rank + 1) // world_size]
 
 
 def epoch_order(count: int, seed: int, epoch: int) -> List[int]:
-    """The images in this epoch's random order; the same on every rank, whatever the world size."""
+    """Returns the indices of the images in this epoch's random order, the same on every rank and for every world
+    size."""
     order = list(range(count))
     _random.shuffle(order, _random.from_seed_seq([seed & 0xFFFFFFFF, seed >> 32, epoch]))
     return order
 
 
-# ---- The model: softmax regression. Both have the parameters of all classes in one array.
+# ---- The model: softmax regression. Both classes keep the parameters of all classes in one array.
 
 
 class PlainModel:
-    """Without numpy."""
+    """The model without numpy."""
 
     def __init__(self, parameters: Sequence[float]) -> None:
         self.parameters = array.array("d", parameters)
@@ -149,7 +150,7 @@ class PlainModel:
         return scores, largest + math.log(sum(math.exp(score - largest) for score in scores))
 
     def gradient(self, images: Sequence[Image]) -> Any:
-        """The sum of the gradients of the images' losses."""
+        """Returns the sum of the gradients of the images' losses."""
         total = [[0.0] * PER_CLASS for _ in range(CLASSES)]
         for image in images:
             scores, normalizer = self._normalized(image)
@@ -160,22 +161,22 @@ class PlainModel:
         return array.array("d", [value for row in total for value in row])
 
     def step(self, gradient: Any, size: float) -> None:
-        """Goes down the gradient."""
+        """Moves the parameters down the gradient."""
         self.parameters = array.array("d", [one - size * slope for one, slope in zip(self.parameters, gradient)])
 
     def loss(self, images: Sequence[Image]) -> float:
-        """The sum of the losses."""
+        """Returns the sum of the losses."""
         pairs = ((self._normalized(image), image.label) for image in images)
         return sum(normalizer - scores[label] for (scores, normalizer), label in pairs)
 
     def correct(self, images: Sequence[Image]) -> int:
-        """How many digits are recognized."""
+        """Returns the number of recognized digits."""
         pairs = ((self._scores(image), image.label) for image in images)
         return sum(scores.index(max(scores)) == label for scores, label in pairs)
 
 
 class NumpyModel:
-    """The same with numpy."""
+    """The model with numpy."""
 
     def __init__(self, parameters: Sequence[float]) -> None:
         self.parameters = numpy.array(parameters, dtype=numpy.float64)
@@ -223,7 +224,7 @@ class NumpyModel:
 
 
 def initial_parameters(seed: int) -> List[float]:
-    """Small random weights, biases of zero."""
+    """Returns small random weights, and biases of zero."""
     parameters = _random.normal(_random.Mt19937_64(seed), PARAMETERS, 0.01)
     for k in range(CLASSES):
         parameters[k * PER_CLASS + PIXELS] = 0.0
@@ -234,7 +235,7 @@ def initial_parameters(seed: int) -> List[float]:
 
 
 class Progress:
-    """What training has reached: all that a rank must know to go on, and the same on every rank."""
+    """The state of training: all that a rank needs to go on, and the same on every rank."""
 
     def __init__(self) -> None:
         self.parameters: List[float] = []
@@ -242,8 +243,8 @@ class Progress:
 
 
 def share_progress(job: muster.Job, seed: int, progress: Progress) -> None:
-    """Gives every rank what rank 0 has reached, which draws the initial weights. In a later epoch of the job it is a
-    survivor, and has them."""
+    """Gives every rank the state of rank 0, which draws the initial weights. In a later epoch of the job, rank 0 is a
+    survivor and has them."""
     if job.is_main and not progress.parameters:
         progress.parameters = initial_parameters(seed)
     progress.parameters = job.broadcast(progress.parameters, encoding=WEIGHTS)
@@ -251,7 +252,7 @@ def share_progress(job: muster.Job, seed: int, progress: Progress) -> None:
 
 
 def summarize(epoch: int, scores: Sequence[Tuple[Any, ...]], images_per_second: float) -> Tuple[Any, ...]:
-    """The report of all ranks' scores."""
+    """Returns the report of all ranks' scores."""
     means = [loss / training for loss, training, _, _ in scores if training > 0]
     loss = sum(score[0] for score in scores) / sum(score[1] for score in scores)
     accuracy = sum(score[2] for score in scores) / sum(score[3] for score in scores)
@@ -259,11 +260,11 @@ def summarize(epoch: int, scores: Sequence[Tuple[Any, ...]], images_per_second: 
 
 
 def train(job: muster.Job, ranks: muster.Communicator, data: Dataset, flags: argparse.Namespace, progress: Progress) -> None:
-    """Trains from what rank 0 has reached until the last epoch. Each rank computes the gradient of its share of every
-    batch, and all apply the sum."""
+    """Trains from rank 0's state to the last epoch. Each rank computes the gradient of its share of every batch, and
+    all ranks apply the sum."""
     share_progress(job, flags.seed, progress)
     for epoch in range(len(progress.curve) + 1, flags.epochs + 1):
-        # One rank that turns to the next epoch of the job takes all others with it.
+        # If one rank enters the next epoch of the job, all others must follow.
         if job.is_main and job.newcomers_waiting > 0:
             raise muster.AbortedError("newcomers wait for a place")
         job.barrier(f"epoch {epoch}")
@@ -273,7 +274,8 @@ def train(job: muster.Job, ranks: muster.Communicator, data: Dataset, flags: arg
         for begin in range(0, len(order), flags.batch):
             batch = order[begin:begin + flags.batch]
             mine = share(batch, job.rank, job.world_size)
-            # A sum divided by the global count, not an average of averages: shares differ in size.
+            # A sum divided by the global count, not an average of averages, since shares differ in
+            # size.
             gradient = ranks.all_reduce(model.gradient([data.training[index] for index in mine]))
             model.step(gradient, flags.lr / len(batch))
         speed = len(data.training) / (time.monotonic() - start)
@@ -289,7 +291,7 @@ def train(job: muster.Job, ranks: muster.Communicator, data: Dataset, flags: arg
 
 
 def write_files(job: muster.Job, flags: argparse.Namespace, progress: Progress) -> bytes:
-    """What was asked for with --json and --save."""
+    """Writes the files of --json and --save."""
     if flags.json:
         names = ("epoch", "loss", "accuracy", "images_per_second")
         curve: Dict[str, Any] = {"world_size": job.world_size, "seed": flags.seed, "batch": flags.batch,
@@ -305,7 +307,7 @@ def write_files(job: muster.Job, flags: argparse.Namespace, progress: Progress) 
 
 
 def work(job: muster.Job, flags: argparse.Namespace, progress: Progress) -> None:
-    """Everything, from what rank 0 has reached on."""
+    """Does everything, from rank 0's state on."""
     data = load(job, flags.data)
     with job.communicator(backend=flags.backend) as ranks:
         if job.is_main:
@@ -321,7 +323,7 @@ def work(job: muster.Job, flags: argparse.Namespace, progress: Progress) -> None
 
 
 def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
-    """The flags of the C++ program."""
+    """Parses the flags, which are the C++ program's."""
     parser = argparse.ArgumentParser(
         prog="digits", description="Learns to read handwritten digits: softmax regression, trained by all ranks of a job "
         "together.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
@@ -337,14 +339,14 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Joins, trains, and leaves. In an elastic job it goes on after a loss, and takes in newcomers."""
+    """Joins, trains, and leaves. In an elastic job, goes on after a loss, and takes in newcomers."""
     flags, progress = parse(arguments), Progress()
     with muster.join() as job:
         while True:
             try:
                 work(job, flags, progress)
                 return 0
-            except muster.FailedPreconditionError as error:  # every rank has got it: all leave together
+            except muster.FailedPreconditionError as error:  # every rank has raised it: all leave together
                 if job.is_main:
                     print(f"digits: {error}", file=sys.stderr)
                 job.leave()
