@@ -25,7 +25,8 @@ import grpc
 
 PROTO = "muster/v1/coordinator.proto"
 PROTOCOL_VERSION = 1
-# A call's own deadline is this much later than the daemon's answer: it passes only if the daemon is gone.
+# The delay of a call's own deadline after the daemon's, so that it passes only if the daemon is
+# gone.
 DEADLINE_SLACK_SECONDS = 5
 
 
@@ -59,7 +60,7 @@ class Member:
             self.metadata = (("authorization", f"Bearer {token}"),)
         self.attempt = 0
         self.sequence = 0
-        # Proves to the daemon that a caller is this process; what is made of it names the process to others.
+        # Proves to the daemon that a caller is this process. Its hash names the process to others.
         self.secret = os.urandom(16)
         self.identity = pb.MemberIdentity(
             incarnation=hashlib.sha256(self.secret).digest()[:16],
@@ -73,7 +74,7 @@ class Member:
         return self.attempt
 
     def attach(self):
-        """Opens the stream that shows the daemon that this process lives, for as long as it does."""
+        """Opens a stream that shows the daemon that this process lives. It stays open for the process's lifetime."""
         self.events = self.stub.Attach(self.pb.AttachRequest(
             job_id=self.job, member=self.identity, protocol_version=PROTOCOL_VERSION,
             sdk_version="python example", attempt=self.next_attempt(), secret=self.secret), metadata=self.metadata)
@@ -81,13 +82,13 @@ class Member:
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self):
-        """Reads the stream's later events: that a member was lost is known at once."""
+        """Reads the stream's later events, so that the loss of a member is known at once."""
         try:
             for event in self.events:
                 if event.HasField("epoch_broken"):
                     print(f"the job is broken: {event.epoch_broken.reason}", file=sys.stderr)
         except grpc.RpcError:
-            pass  # the stream ends with the daemon or the job; calls say what happened
+            pass  # the stream ends with the daemon or the job; calls report the cause
 
     def context(self):
         context = self.pb.CallContext(job_id=self.job, session=self.session, attempt=self.next_attempt())
@@ -98,7 +99,7 @@ class Member:
         return method(request, timeout=self.timeout + DEADLINE_SLACK_SECONDS, metadata=self.metadata)
 
     def join(self, world_size):
-        """Blocks until all members are here."""
+        """Blocks until all members have joined."""
         joined = self.call(self.stub.Join, self.pb.JoinRequest(call=self.context(), world_size=world_size))
         self.epoch, self.rank, self.roster = joined.epoch, joined.rank, joined.roster
 
@@ -126,7 +127,7 @@ def print_status(pb, status):
 
 
 def name_of(enum, value):
-    """JOB_STATE_RUNNING as 'running'."""
+    """Returns 'running' for JOB_STATE_RUNNING."""
     return enum.Name(value).split("STATE_")[1].lower()
 
 
@@ -153,7 +154,7 @@ def main():
     args = parse_arguments()
     sys.stdout.reconfigure(line_buffering=True)  # progress is seen at once through a pipe too
     pb, pb_grpc = load_stubs(args.proto_root)
-    # A proxy of the environment would only be in the way: the coordinator is in the cluster.
+    # Ignores a proxy of the environment, since the coordinator is in the cluster.
     with grpc.insecure_channel(args.coordinator, options=[
             ("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1)]) as channel:
         member = Member(pb, pb_grpc.CoordinatorServiceStub(channel), args)

@@ -17,7 +17,7 @@ inline absl::Status ToStatus(cudaError_t error, const std::string& what) {
   return absl::InternalError(absl::StrCat("cannot ", what, ": ", cudaGetErrorString(error)));
 }
 
-// Memory of the current device; freed when the object goes.
+// Memory of the current device, freed with the object.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -55,7 +55,7 @@ class DeviceMemory {
   size_t size_ = 0;
 };
 
-// A stream of the current device.
+// A stream of the current device, destroyed with the object.
 class Stream {
  public:
   static absl::StatusOr<Stream> Make() {

@@ -22,7 +22,7 @@ class DevicePlane final : public Plane {
 
   absl::Status Prepare(const Work& work, const std::string& input) override {
     work_ = work;
-    in_ = DeviceMemory();  // the old ones go first: all four may not fit
+    in_ = DeviceMemory();  // freed first, since all four may not fit
     out_ = DeviceMemory();
     auto in = DeviceMemory::Make(input.size());
     if (!in.ok()) return in.status();
@@ -66,7 +66,7 @@ class DevicePlane final : public Plane {
     return absl::InternalError("no such collective");
   }
 
-  // As one group, in which the two do not wait for each other.
+  // Sends and receives in one group, so that neither waits for the other.
   absl::Status SendRecv() {
     return communicator_->Grouped([this](NcclCommunicator& comm) {
       const int next = (comm.rank() + 1) % comm.size();

@@ -23,7 +23,7 @@ double LoadAs(const void* element) {
   return static_cast<double>(value);
 }
 
-// IEEE half precision: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction.
+// Writes IEEE half precision: 1 bit of sign, 5 of exponent (bias 15), 10 of fraction.
 void StoreHalf(double value, void* element) {
   uint16_t bits = std::signbit(value) ? 0x8000 : 0;
   if (value != 0) {
@@ -49,7 +49,7 @@ double LoadHalf(const void* element) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-// The upper half of a float32.
+// Writes the upper half of a float32.
 void StoreBfloat16(double value, void* element) {
   const float wide = static_cast<float>(value);
   uint32_t bits;
@@ -89,7 +89,7 @@ void Store(DataType type, double value, void* element) {
       return StoreHalf(value, element);
     case DataType::kBfloat16:
       return StoreBfloat16(value, element);
-    default:  // 8-bit floats and what NCCL does not have
+    default:  // 8-bit floats, and types that NCCL does not have
       return;
   }
 }

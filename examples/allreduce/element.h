@@ -5,14 +5,14 @@
 
 namespace allreduce {
 
-// Writes `value` as one element of `type`. The value must be one that float16 can hold exactly, and
-// the type one that both NCCL has and C++ can compute with.
+// Writes `value` as one element of `type`. float16 must be able to hold the value exactly. NCCL
+// must have the type, and C++ must be able to compute with it.
 void Store(muster::DataType type, double value, void* element);
 
-// Reads one element of `type`.
+// Returns one element of `type`.
 double Load(muster::DataType type, const void* element);
 
-// How far two neighbouring numbers of `type` lie apart at 1; 0 for integers.
+// Returns the distance of two neighbouring numbers of `type` at 1, or 0 for integers.
 double Epsilon(muster::DataType type);
 
 }  // namespace allreduce

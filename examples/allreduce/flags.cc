@@ -28,7 +28,7 @@ const auto kTypes = ByName({DataType::kFloat32, DataType::kFloat64, DataType::kI
 const auto kOps = ByName(
     {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kAverage});
 
-// An option whose value is one of `names`.
+// Adds an option whose value is one of `names`.
 template <class T>
 void AddChoice(CLI::App* app, const std::string& flag, T* value,
                const std::map<std::string, T>& names, const std::string& what) {

@@ -19,11 +19,11 @@ struct Flags {
   int warmup = 5;
   int iterations = 20;
   bool check = true;
-  std::string backend;  // empty: the SDK chooses
+  std::string backend;  // empty if the SDK chooses
 };
 
-// Parses the command line into `flags`. Returns the status to exit with at once, after --help or
-// an error, which has then been printed; else nothing.
+// Parses the command line into `flags`. After --help, or an error, which it prints, returns the
+// status to exit with. Otherwise returns nullopt.
 std::optional<int> ParseFlags(int argc, char** argv, Flags* flags);
 
 }  // namespace allreduce

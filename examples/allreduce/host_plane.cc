@@ -12,7 +12,7 @@ namespace {
 using muster::Communicator;
 using muster::DataType;
 
-// Typed operations on untyped buffers.
+// Runs typed operations on untyped buffers.
 template <class T>
 class Typed {
  public:
@@ -41,7 +41,7 @@ class Typed {
   }
 
  private:
-  // Even ranks send first: two ranks that both do may wait for each other.
+  // Sends first on even ranks, since two ranks that both send first may wait for each other.
   absl::Status SendRecv() {
     const int next = (communicator_.rank() + 1) % work_.ranks;
     const int previous = (communicator_.rank() + work_.ranks - 1) % work_.ranks;
@@ -71,7 +71,7 @@ class HostPlane final : public Plane {
     work_ = work;
     in_ = input;
     out_.assign(OutCount(work) * SizeOf(work.type), '\0');
-    // Communicator::Broadcast is in place.
+    // Communicator::Broadcast works in place.
     if (work.collective == Collective::kBroadcast && communicator_->rank() == 0) out_ = input;
     return absl::OkStatus();
   }

@@ -1,5 +1,5 @@
-// Measures how fast the ranks of a Muster job can do a collective together. Read this file first,
-// then measure.cc, and host_plane.cc and device_plane.cc for the two ways to call one.
+// Measures how fast the ranks of a Muster job run a collective. Read this file first, then
+// measure.cc, then host_plane.cc and device_plane.cc for the two ways to call a collective.
 
 #include <iostream>
 #include <memory>
@@ -76,7 +76,7 @@ int RunAndLeave(muster::Job& job, const Flags& flags) {
 int main(int argc, char** argv) {
   allreduce::Flags flags;
   if (const std::optional<int> status = allreduce::ParseFlags(argc, argv, &flags)) return *status;
-  // Blocks until every member of the job is here.
+  // Blocks until every member of the job has joined.
   absl::StatusOr<std::unique_ptr<muster::Job>> job =
       muster::Job::Join(muster::JobOptions::FromEnvironment());
   if (!job.ok()) return allreduce::Fail(job.status());

@@ -23,7 +23,7 @@ absl::StatusOr<int64_t> Check(const muster::Job& job, Plane& plane, const Work& 
   return SumOverRanks(job, static_cast<int64_t>(CountWrong(work, job.rank(), *output)));
 }
 
-// Microseconds of one operation on this rank.
+// Returns the microseconds that one operation takes on this rank.
 absl::StatusOr<double> Time(Plane& plane, int iterations) {
   const auto start = std::chrono::steady_clock::now();
   const absl::Status status = plane.Run(iterations);

@@ -18,11 +18,12 @@ struct Repetitions {
 };
 
 struct Measurement {
-  double microseconds = 0;       // of one operation: the mean of iterations and of ranks
-  std::optional<int64_t> wrong;  // elements that were not what they should be, on all ranks
+  double microseconds = 0;       // for one operation: the mean over iterations and ranks
+  std::optional<int64_t> wrong;  // wrong elements on all ranks; empty if not checked
 };
 
-// Does `work` on every rank. A collective of the job; the same measurement on all ranks.
+// Runs and times `work` on every rank. A collective of the job. Returns the same measurement on all
+// ranks.
 absl::StatusOr<Measurement> Measure(const muster::Job& job, Plane& plane, const Work& work,
                                     const Repetitions& repetitions);
 

@@ -1,4 +1,4 @@
-// Stands in for device_plane.cc where there is no NCCL to link.
+// Replaces device_plane.cc in programs that are built without NCCL.
 #include "examples/allreduce/plane.h"
 
 namespace allreduce {

@@ -11,37 +11,38 @@
 
 namespace allreduce {
 
-// What moves the data, and where that lies.
+// A data plane: the means to run an operation, with its buffers in host or device memory.
 class Plane {
  public:
   virtual ~Plane() = default;
 
-  // "gloo", and where the buffers are.
+  // Return "gloo" or "nccl", and the place of the buffers.
   virtual std::string backend() const = 0;
   virtual std::string memory() const = 0;
 
-  // Makes the buffers of one operation; `input` goes into the one that is sent.
+  // Makes the buffers of one operation. `input` is the content of the buffer that is sent.
   virtual absl::Status Prepare(const Work& work, const std::string& input) = 0;
 
-  // Does the operation `times` times and waits for the last.
+  // Runs the operation `times` times and waits for the last one.
   virtual absl::Status Run(int times) = 0;
 
-  // What the last operation has brought.
+  // Returns the result of the last operation.
   virtual absl::StatusOr<std::string> Output() = 0;
 };
 
-// On device memory with NCCL, if this program is linked with it and it is asked for or chosen; else
-// on host memory. Empty `backend`: the SDK chooses. A collective of the job.
+// Makes a plane on device memory with NCCL, if the program is linked with it and `backend` or the
+// SDK chooses it, else one on host memory. If `backend` is empty, the SDK chooses. A collective of
+// the job.
 absl::StatusOr<std::unique_ptr<Plane>> MakePlane(const muster::Job& job,
                                                  const std::string& backend);
 
-// The two of them: through muster::Communicator, and through muster::NcclCommunicator on a stream
-// of our own.
+// Make the two kinds of planes: through muster::Communicator, and through muster::NcclCommunicator
+// on a stream of this program.
 absl::StatusOr<std::unique_ptr<Plane>> MakeHostPlane(const muster::Job& job,
                                                      const std::string& backend);
 absl::StatusOr<std::unique_ptr<Plane>> MakeDevicePlane(const muster::Job& job);
 
-// Whether there is a MakeDevicePlane() that can succeed.
+// Returns whether MakeDevicePlane() can succeed in this program.
 bool HasDevicePlane();
 
 }  // namespace allreduce

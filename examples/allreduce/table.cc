@@ -9,7 +9,7 @@
 namespace allreduce {
 namespace {
 
-// Flushes: progress that waits in a buffer is none.
+// Flushes, so that each line is visible at once.
 void Print(const std::string& line) { std::cout << line << std::endl; }
 
 }  // namespace

@@ -9,18 +9,18 @@
 
 namespace allreduce {
 
-// What rank 0 shows; each line as soon as it is known. Lines that are no rows begin with '#'.
+// The output of rank 0, each line as soon as it is known. Lines that are not rows begin with '#'.
 
-// Prints who takes part, on what, and the table's head.
+// Prints the ranks, the data plane, and the table's head.
 void PrintHead(const muster::Job& job, const Plane& plane, const Flags& flags);
 
-// Prints one size.
+// Prints the row of one size.
 void PrintRow(const Work& work, const Measurement& measurement);
 
 // Prints the program's last line: the mean bus bandwidth and the sum of wrong values.
 void PrintSummary(double mean_bus_bandwidth, int64_t wrong);
 
-// In GB/s.
+// Return bandwidths in GB/s.
 double AlgorithmBandwidth(const Work& work, const Measurement& measurement);
 double BusBandwidth(const Work& work, const Measurement& measurement);
 

@@ -11,8 +11,8 @@ namespace {
 
 using muster::ReduceOp;
 
-// Small, so that a sum over many ranks still fits into 8 bits. For products only one rank has a 2,
-// and the others have 1.
+// Returns element i of a rank's input. Values are small, so that a sum over many ranks still fits
+// into 8 bits. For products, only one rank has a 2, and the others have 1.
 double Value(const Work& work, int rank, size_t i) {
   if (work.op == ReduceOp::kProduct) return i % work.ranks == static_cast<size_t>(rank) ? 2 : 1;
   return static_cast<double>((rank + i) % 3);
@@ -34,7 +34,7 @@ double Combine(ReduceOp op, double a, double b) {
   }
 }
 
-// Integers wrap around, which shows where many ranks add 8-bit ones up.
+// Wraps a sum as integers do, which matters if many ranks add 8-bit numbers.
 double Wrapped(muster::DataType type, double sum) {
   if (type == muster::DataType::kUint8) return std::fmod(sum, 256);
   if (type == muster::DataType::kInt8) return std::fmod(sum + 128, 256) - 128;
@@ -52,7 +52,7 @@ double Reduced(const Work& work, size_t i) {
   return Epsilon(work.type) == 0 ? std::trunc(value) : value;
 }
 
-// Element `i` of what `rank` gets.
+// Returns element `i` of the expected output of `rank`.
 double Expected(const Work& work, int rank, size_t i) {
   switch (work.collective) {
     case Collective::kAllReduce:
@@ -82,7 +82,7 @@ std::string Input(const Work& work, int rank) {
 }
 
 size_t CountWrong(const Work& work, int rank, const std::string& output) {
-  if (work.collective == Collective::kReduce && rank != 0) return 0;  // gets nothing
+  if (work.collective == Collective::kReduce && rank != 0) return 0;  // it gets no output
   const size_t size = SizeOf(work.type);
   // Each rank's addition may round once.
   const double tolerance = Epsilon(work.type) * work.ranks;

@@ -8,11 +8,11 @@
 
 namespace allreduce {
 
-// What `rank` puts in: different for each rank and element, and such that the result is known
-// without running the operation.
+// Returns the input of `rank`. It differs for each rank and element, and the result of the
+// operation can be computed without running it.
 std::string Input(const Work& work, int rank);
 
-// How many elements of what `rank` got out are not what they should be.
+// Returns how many elements of the output of `rank` are wrong.
 size_t CountWrong(const Work& work, int rank, const std::string& output);
 
 }  // namespace allreduce

@@ -6,7 +6,7 @@ namespace allreduce {
 
 namespace {
 
-// Whether a rank's buffer on one side holds a part for each rank.
+// Returns whether one of a rank's buffers has a part for each rank.
 bool HasParts(Collective collective) {
   return collective == Collective::kAllGather || collective == Collective::kReduceScatter;
 }

@@ -8,17 +8,17 @@
 
 namespace digits {
 
-// Who works on what. None of it depends on the world size except Share(), which deals a given list
-// out: so every world size trains on the same batches.
+// The assignment of images to ranks. Only Share(), which divides a given list, depends on the world
+// size. So every world size trains on the same batches.
 
-// The numbers 0 to count - 1 in this epoch's random order; the same on every rank.
+// Returns the numbers 0 to count - 1 in this epoch's random order, the same on every rank.
 std::vector<int> EpochOrder(int count, uint64_t seed, int epoch);
 
-// The global batches that `order` falls into, each of `size` but perhaps the last.
+// Divides `order` into global batches of `size`; the last one may be smaller.
 std::vector<absl::Span<const int>> Batches(absl::Span<const int> order, int size);
 
-// The part of `items` that is `rank`'s: parts are disjoint, cover `items`, and differ in size by
-// one at most. Empty where there are more ranks than items.
+// Returns the part of `items` that belongs to `rank`. Parts are disjoint, cover `items`, and differ
+// in size by at most one. A part is empty if there are more ranks than items.
 template <class T>
 absl::Span<const T> Share(absl::Span<const T> items, int rank, int world_size) {
   const size_t begin = items.size() * rank / world_size;

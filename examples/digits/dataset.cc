@@ -77,7 +77,7 @@ absl::StatusOr<Image> ParseImage(const absl::StatusOr<Fields>& fields) {
   return image;
 }
 
-// The next line, without its end, be that Unix's or Windows's.
+// Reads the next line, without its Unix or Windows line end.
 bool NextLine(std::ifstream* file, std::string* line) {
   if (!std::getline(*file, *line)) return false;
   if (!line->empty() && line->back() == '\r') line->pop_back();

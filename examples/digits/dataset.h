@@ -25,17 +25,17 @@ struct Dataset {
   std::vector<Image> held_out;
 };
 
-// The packed file that Bazel lays beside the program; else the one of the source tree, if the
-// program runs there.
+// Returns the packed file that Bazel puts beside the program, else the file of the source tree, if
+// the program runs there.
 std::string DefaultDataFile();
 
-// Reads images from a CSV file: 64 pixels (0 to 16) and a label (0 to 9) a line. INVALID_ARGUMENT
-// names the first malformed line and what is wrong with it. Errors call the file `name`, which may
-// differ from `path` where the file was unpacked first.
+// Reads images from a CSV file with 64 pixels (0 to 16) and a label (0 to 9) in each line.
+// INVALID_ARGUMENT names the first malformed line and its mistake. Errors use `name` for the file,
+// since `path` may be an unpacked copy.
 absl::StatusOr<std::vector<Image>> ReadImages(const std::string& path, const std::string& name);
 
-// Deals the images into a training and a held-out part, always in the same way. At least
-// kHeldOutOneIn images.
+// Divides the images into a training part and a held-out part, always in the same way. Needs at
+// least kHeldOutOneIn images.
 Dataset Split(std::vector<Image> images);
 
 }  // namespace digits

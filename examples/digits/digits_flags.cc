@@ -19,7 +19,7 @@ bool Parse(const std::string& text, int* value) { return absl::SimpleAtoi(text, 
 bool Parse(const std::string& text, uint64_t* value) { return absl::SimpleAtoi(text, value); }
 bool Parse(const std::string& text, double* value) { return absl::SimpleAtod(text, value); }
 
-// CLI11's own Range lets NaN and numbers that wrap around pass.
+// Replaces CLI11's Range, which accepts NaN and numbers that wrap around.
 template <class T>
 CLI::Validator Between(T min, T max) {
   const auto complaint = [=](const std::string& text) -> std::string {

@@ -11,13 +11,13 @@ namespace digits {
 struct Flags {
   TrainingOptions training;
   std::string data;     // .csv or .csv.gz
-  std::string backend;  // empty: the SDK chooses
-  std::string json;     // empty: not written
-  std::string save;     // empty: not written
+  std::string backend;  // empty if the SDK chooses
+  std::string json;     // empty if not to be written
+  std::string save;     // empty if not to be written
 };
 
-// Parses the command line into `flags`. Returns the status to exit with at once, after --help or
-// an error, which has then been printed; else nothing.
+// Parses the command line into `flags`. After --help, or an error, which it prints, returns the
+// status to exit with. Otherwise returns nullopt.
 std::optional<int> ParseFlags(int argc, char** argv, Flags* flags);
 
 }  // namespace digits

@@ -12,7 +12,7 @@
 namespace digits {
 namespace {
 
-// The path of the CSV file itself: `file`, or what it unpacks to in `scratch`.
+// Returns the path of the CSV file: `file`, or its unpacked copy in `scratch`.
 absl::StatusOr<std::string> Unpack(const std::string& file, ScratchDir* scratch) {
   if (!absl::EndsWith(file, ".gz")) return file;
   absl::StatusOr<std::string> directory = scratch->Create();
@@ -23,7 +23,7 @@ absl::StatusOr<std::string> Unpack(const std::string& file, ScratchDir* scratch)
   return csv;
 }
 
-// The errors of all ranks as one, each text once: a file that all ranks find wrong is wrong once.
+// Combines the errors of all ranks, each text once, since all ranks may find the same mistake.
 absl::Status Combine(const std::vector<std::string>& errors) {
   std::set<std::string> distinct(errors.begin(), errors.end());
   distinct.erase("");
@@ -35,15 +35,16 @@ absl::Status Combine(const std::vector<std::string>& errors) {
 
 absl::StatusOr<Dataset> LoadDataset(muster::Job& job, const std::string& file) {
   ScratchDir scratch;  // used by the ranks that unpack
-  // The lease: the first rank of each node unpacks the file, the others wait for its path. What is
-  // done once stays done, but the scratch directory does not stay: hence the epoch in the name.
+  // A lease: the first rank of each node unpacks the file, and the others wait for its path. A
+  // completed lease stays completed, but the scratch directory does not stay. So the epoch is in
+  // the lease's name.
   const absl::StatusOr<std::string> csv =
       job.RunOncePerNode(absl::StrCat("unpack digits for epoch ", job.epoch()),
                          [&] { return Unpack(file, &scratch); });
   absl::StatusOr<std::vector<Image>> images =
       csv.ok() ? ReadImages(*csv, file) : absl::StatusOr<std::vector<Image>>(csv.status());
-  // Every rank learns whether all of them are ready. They have also all read the file once this
-  // returns, so that the scratch directory may go.
+  // Tells every rank whether all of them are ready. When this returns, all ranks have read the
+  // file, so the scratch directory may go.
   const absl::StatusOr<std::vector<std::string>> errors =
       job.AllGather(std::string(images.status().message()));
   if (!errors.ok()) return errors.status();

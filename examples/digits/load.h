@@ -9,8 +9,8 @@
 
 namespace digits {
 
-// Loads the data set (.csv, or .csv.gz, which one rank of each node unpacks for all of them). A
-// collective of the world: if it fails on any rank, every rank gets one and the same error.
+// Loads the data set from a .csv or .csv.gz file. One rank of each node unpacks it for all of them.
+// A collective of the world: if it fails on any rank, every rank gets the same error.
 absl::StatusOr<Dataset> LoadDataset(muster::Job& job, const std::string& file);
 
 }  // namespace digits

@@ -1,6 +1,6 @@
 // Trains a classifier of handwritten digits, data-parallel, on all ranks of a Muster job. Read this
 // file first, then load.cc (a lease) and trainer.cc (broadcast, all-reduce, barrier, all-gather).
-// In an elastic job it survives the loss of a rank: Run() below.
+// In an elastic job, the program survives the loss of a rank: see Run() below.
 
 #include <iostream>
 #include <memory>
@@ -19,22 +19,22 @@
 namespace digits {
 namespace {
 
-// The exit status, which says whether this process is to blame.
+// Reports an error. Returns the exit status, which says whether this process is to blame.
 int Fail(const absl::Status& error) {
   std::cerr << "digits: " << error.message() << std::endl;
   muster::WriteTerminationReason(error.message());
   return muster::ExitCode(error);
 }
 
-// For an error that every rank has got: rank 0 reports it, and the ranks leave together, lest the
-// first to exit be taken for the one that failed.
+// Reports an error that every rank has. Only rank 0 prints it, and the ranks leave together, so
+// that the first to exit is not taken for the one that failed.
 int FailTogether(muster::Job& job, const absl::Status& error) {
   if (job.is_main()) Fail(error);
   const absl::Status left = job.Leave();
   return left.ok() ? muster::ExitCode(error) : Fail(left);
 }
 
-// What was asked for with --json and --save.
+// Writes the files of --json and --save.
 absl::Status WriteFiles(const Flags& flags, int world_size, const Progress& progress) {
   absl::Status written;
   if (!flags.json.empty())
@@ -43,12 +43,12 @@ absl::Status WriteFiles(const Flags& flags, int world_size, const Progress& prog
   return written;
 }
 
-// Whether the next epoch of the job may put it right: a member was lost, or cannot be reached.
+// Returns whether the next epoch of the job may help: a member was lost, or cannot be reached.
 bool EndsMembership(const absl::Status& error) {
   return absl::IsAborted(error) || absl::IsUnavailable(error);
 }
 
-// Everything, from what rank 0 has reached on. Returns the exit status, or the error of a job whose
+// Does everything, from rank 0's progress on. Returns the exit status, or an error if this epoch's
 // membership has ended.
 absl::StatusOr<int> Work(muster::Job& job, const Flags& flags, Progress* progress) {
   const absl::StatusOr<Dataset> data = LoadDataset(job, flags.data);
@@ -78,15 +78,15 @@ absl::StatusOr<int> Work(muster::Job& job, const Flags& flags, Progress* progres
   return left.ok() ? 0 : Fail(left);
 }
 
-// Works on in the next epoch of the job when a member is lost or out of reach, or when newcomers
-// are waiting. In a job that is not elastic the first loss is the end.
+// Goes on in the next epoch of the job when a member is lost or out of reach, or when newcomers
+// wait. If the job is not elastic, the first loss ends the program.
 int Run(muster::Job& job, const Flags& flags) {
   Progress progress;
   while (true) {
     const absl::StatusOr<int> exit_status = Work(job, flags, &progress);
     if (exit_status.ok()) return *exit_status;
     if (const absl::Status rejoined = job.Rejoin(); !rejoined.ok()) {
-      const absl::Status& first = exit_status.status();  // what it began with
+      const absl::Status& first = exit_status.status();  // the first cause
       if (rejoined.message() != first.message()) Fail(rejoined);
       return Fail(first);
     }
@@ -99,7 +99,7 @@ int Run(muster::Job& job, const Flags& flags) {
 int main(int argc, char** argv) {
   digits::Flags flags;
   if (const std::optional<int> status = digits::ParseFlags(argc, argv, &flags)) return *status;
-  // Blocks until every member of the job is here.
+  // Blocks until every member of the job has joined.
   absl::StatusOr<std::unique_ptr<muster::Job>> job =
       muster::Job::Join(muster::JobOptions::FromEnvironment());
   if (!job.ok()) return digits::Fail(job.status());

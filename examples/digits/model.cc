@@ -23,7 +23,8 @@ PerClass Scores(const Parameters& parameters, const Image& image) {
   return scores;
 }
 
-// log(sum(exp(scores))); the largest is taken out first, so that exp() does not overflow.
+// Returns log(sum(exp(scores))). Takes out the largest score first, so that exp() does not
+// overflow.
 double LogSumExp(const PerClass& scores) {
   const double largest = *std::max_element(scores.begin(), scores.end());
   double sum = 0;

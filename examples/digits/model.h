@@ -8,25 +8,25 @@
 
 namespace digits {
 
-// Softmax (multinomial logistic) regression: a digit's score is a weighted sum of the pixels plus a
-// bias, and its probability is the softmax of the scores.
+// The parameters of a softmax (multinomial logistic) regression. A digit's score is a weighted sum
+// of the pixels plus a bias, and its probability is the softmax of the scores.
 //
-// All parameters in one flat vector, so that gradients can be reduced in one call: for each class
-// its kPixels weights, then its bias.
+// All parameters are in one flat vector, so that one call reduces the gradients: for each class its
+// kPixels weights, then its bias.
 using Parameters = std::vector<double>;
 inline constexpr int kParametersPerClass = kPixels + 1;
 inline constexpr int kParameters = kClasses * kParametersPerClass;
 
-// Small random weights, zero biases.
+// Returns small random weights, and biases of zero.
 Parameters InitialParameters(uint64_t seed);
 
-// The cross-entropy of the image's label.
+// Returns the cross-entropy of the image's label.
 double Loss(const Parameters& parameters, const Image& image);
 
-// Adds the gradient of Loss() to `gradient`, which holds kParameters values.
+// Adds the gradient of Loss() to `gradient`, which has kParameters values.
 void AddGradient(const Parameters& parameters, const Image& image, Parameters* gradient);
 
-// The most probable digit.
+// Returns the most probable digit.
 int Predict(const Parameters& parameters, const Image& image);
 
 }  // namespace digits

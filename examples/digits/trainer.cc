@@ -14,12 +14,12 @@ namespace digits {
 absl::Status Trainer::Train(Progress* progress, const OnEpoch& on_epoch) {
   if (absl::Status shared = ShareProgress(progress); !shared.ok()) return shared;
   for (int epoch = progress->curve.size() + 1; epoch <= options_.epochs; ++epoch) {
-    // One rank that turns to the next epoch of the job takes all others with it.
+    // If one rank enters the next epoch of the job, all others must follow.
     if (job_.is_main() && job_.NewcomersWaiting() > 0) {
       return absl::AbortedError("newcomers wait for a place");
     }
-    // All start the epoch together. Whoever is late is named, with the label, by the others' error
-    // and by `muster status`.
+    // All ranks start the epoch together. The other ranks' errors, and `muster status`, name late
+    // ranks with this label.
     const absl::Status together = job_.Barrier(absl::StrCat("epoch ", epoch));
     if (!together.ok()) return together;
     parameters_ = progress->parameters;
@@ -41,7 +41,8 @@ absl::Status Trainer::Train(Progress* progress, const OnEpoch& on_epoch) {
 }
 
 absl::Status Trainer::ShareProgress(Progress* progress) {
-  // Rank 0 draws the initial weights. In a later epoch of the job it is a survivor, and has them.
+  // Rank 0 draws the initial weights. In a later epoch of the job, rank 0 is a survivor and has
+  // them.
   if (job_.is_main() && progress->parameters.empty()) {
     progress->parameters = InitialParameters(options_.seed);
   }
@@ -68,7 +69,7 @@ absl::Status Trainer::Step(absl::Span<const int> batch) {
   for (int i : Share(batch, job_.rank(), job_.world_size())) {
     AddGradient(parameters_, data_.training[i], &gradient);
   }
-  // A sum divided by the global count, not an average of averages: shares differ in size.
+  // A sum divided by the global count, not an average of averages, since shares differ in size.
   const absl::Status reduced =
       communicator_.AllReduce(absl::MakeSpan(gradient), muster::ReduceOp::kSum);
   if (!reduced.ok()) return reduced;

@@ -13,10 +13,10 @@
 namespace digits {
 namespace {
 
-// Flushes: progress that waits in a buffer is none.
+// Flushes, so that each line is visible at once.
 void Print(const std::string& line) { std::cout << line << std::endl; }
 
-// How far the ranks' own losses lie apart; nothing where there is one.
+// Returns the range of the ranks' losses, or an empty text if they are equal.
 std::string RankSpread(const EpochReport& report) {
   if (report.lowest_rank_loss == report.highest_rank_loss) return "";
   return absl::StrFormat(" (by rank %.4f to %.4f)", report.lowest_rank_loss,

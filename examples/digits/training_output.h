@@ -14,9 +14,9 @@
 
 namespace digits {
 
-// What rank 0 shows and writes.
+// The output of rank 0 on the terminal and in files.
 
-// Prints who takes part, and what is trained on.
+// Prints the ranks, and the size of the data set.
 void PrintSetup(const muster::Job& job, const muster::Communicator& communicator,
                 const Dataset& data);
 
@@ -30,7 +30,7 @@ void PrintResult(const EpochReport& last);
 absl::Status WriteCurve(const std::string& path, const TrainingOptions& options, int world_size,
                         const std::vector<EpochReport>& curve);
 
-// Writes the parameters as CSV, a line for each class.
+// Writes the parameters as CSV, one line for each class.
 absl::Status WriteParameters(const std::string& path, const Parameters& parameters);
 
 }  // namespace digits

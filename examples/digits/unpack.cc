@@ -20,7 +20,7 @@ struct CloseGzip {
 };
 using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
 
-// Why reading has stopped short of the end.
+// Returns why reading stopped before the end.
 absl::Status ReadError(gzFile file, const std::string& name) {
   int code = Z_OK;
   const char* text = gzerror(file, &code);
@@ -31,7 +31,7 @@ absl::Status ReadError(gzFile file, const std::string& name) {
 }  // namespace
 
 ScratchDir::~ScratchDir() {
-  std::error_code ignored;  // nothing depends on it
+  std::error_code ignored;  // errors do not matter here
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
@@ -55,7 +55,7 @@ absl::Status Gunzip(const std::string& packed, const std::string& plain) {
   int size = 0;
   while ((size = gzread(in.get(), buffer.data(), buffer.size())) > 0)
     out.write(buffer.data(), size);
-  // A file that ends too early reads like a whole one, and only its error shows it.
+  // A truncated file reads like a complete one, and only gzerror() shows the difference.
   int code = Z_OK;
   gzerror(in.get(), &code);
   if (size < 0 || code != Z_OK) return ReadError(in.get(), packed);

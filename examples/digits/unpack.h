@@ -8,7 +8,7 @@
 
 namespace digits {
 
-// A temporary directory that goes, with all that is in it, when the object does.
+// A temporary directory that is removed, with its contents, at the end of this object.
 class ScratchDir {
  public:
   ScratchDir() = default;
@@ -20,10 +20,11 @@ class ScratchDir {
   absl::StatusOr<std::string> Create();
 
  private:
-  std::string path_;  // empty: not made
+  std::string path_;  // empty if not made
 };
 
-// Unpacks the gzip file `packed` into the new file `plain`. An error says what is wrong with which.
+// Unpacks the gzip file `packed` into the new file `plain`. An error names the file that is at
+// fault.
 absl::Status Gunzip(const std::string& packed, const std::string& plain);
 
 }  // namespace digits

@@ -1,7 +1,7 @@
-// Teaches a network that knows the digits 0 to 4 all ten of them, on all ranks of a Muster job: the
-// body of the network stays as it is, its head is trained. Read Work(), at the end, first. What
-// loads and reports is written with the names of the training toolkits (docs/toolkits.md), what
-// runs in the loop with a Communicator. In an elastic job it survives the loss of a rank.
+// Teaches a network that knows the digits 0 to 4 all ten digits, on all ranks of a Muster job. The
+// body of the network stays frozen, and its head is trained. Read Work(), at the end, first. Code
+// that loads and reports uses the names of the training toolkits (docs/toolkits.md); code in the
+// training loop uses a Communicator. In an elastic job, the program survives the loss of a rank.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -31,7 +31,7 @@ using muster::Communicator;
 using muster::Job;
 using muster::Workspace;
 
-constexpr int kBatch = 128;  // images of one step, all ranks together
+constexpr int kBatch = 128;  // images of one step, over all ranks
 constexpr double kLearningRate = 0.3;
 
 struct Flags {
@@ -40,14 +40,14 @@ struct Flags {
   int epochs = 20;
 };
 
-// "[rank: 2] text".
+// Prints "[rank: 2] text".
 void Log(const std::string& text) {
   std::cout << muster::toolkits::RankPrefixedMessage(text + "\n") << std::flush;
 }
 
-// ---- What all start from ----
+// ---- Loading ----
 
-// What an earlier run has left may be of other data.
+// Unpacks the data, even if an earlier run has left a file, which may hold other data.
 absl::Status Unpack(const std::string& packed, const std::filesystem::path& csv) {
   std::error_code error;
   const std::string part = csv.string() + ".part";
@@ -58,7 +58,8 @@ absl::Status Unpack(const std::string& packed, const std::filesystem::path& csv)
   return absl::OkStatus();
 }
 
-// One process of each node unpacks the data while the others of the node wait; then all read it.
+// Loads the data. One process of each node unpacks it while the node's others wait; then all read
+// it.
 absl::StatusOr<Dataset> LoadData(Job& job, const Flags& flags) {
   const std::string csv = absl::StrCat(flags.workspace, "/node-", job.node_rank(), "/digits.csv");
   const auto read = [&]() -> absl::StatusOr<Dataset> {
@@ -70,7 +71,7 @@ absl::StatusOr<Dataset> LoadData(Job& job, const Flags& flags) {
       job, [&] { return Unpack(flags.data, csv); }, read, /*run_post_on_all=*/true);
 }
 
-// The network that others have left in the folder; here it is made the first time.
+// Returns the network that was left in the folder. Makes it if there is none.
 absl::StatusOr<Network> ReadOrPretrain(const std::string& folder, const Dataset& data) {
   const absl::StatusOr<Workspace> found = Workspace::OpenForReading(folder);
   if (found.ok()) return Read(*found);
@@ -81,8 +82,8 @@ absl::StatusOr<Network> ReadOrPretrain(const std::string& folder, const Dataset&
   return network;
 }
 
-// Rank 0 reads the network. The list of its labels, which is small, goes to all through the
-// coordinator, its weights go from peer to peer.
+// Returns the network, which rank 0 reads. The small list of its labels goes to all ranks through
+// the coordinator, its weights from peer to peer.
 absl::StatusOr<Network> LoadPretrained(Job& job, Communicator& communicator,
                                        const std::string& folder, const Dataset& data) {
   Network network;
@@ -101,7 +102,7 @@ absl::StatusOr<Network> LoadPretrained(Job& job, Communicator& communicator,
   return network;
 }
 
-// ---- What each does on its share ----
+// ---- Each rank's share ----
 
 template <class T>
 absl::Span<const T> ShareOf(const Communicator& ranks, absl::Span<const T> items) {
@@ -114,8 +115,8 @@ absl::Status Step(Communicator& ranks, const std::vector<Image>& images,
   for (int i : ShareOf(ranks, batch)) digits::AddGradient(*head, images[i], &gradient);
   const absl::Status summed = ranks.AllReduce(absl::MakeSpan(gradient));
   if (!summed.ok()) return summed;
-  // The mean over the batch, not of the ranks' means, whose shares differ in size: so every number
-  // of ranks comes to the same, up to rounding.
+  // Divides by the size of the batch. The mean of the ranks' means would differ, since their shares
+  // differ in size. So every number of ranks gives the same result, up to rounding.
   const double step = kLearningRate / batch.size();
   for (int i = 0; i < digits::kParameters; ++i) (*head)[i] -= step * gradient[i];
   return absl::OkStatus();
@@ -126,7 +127,7 @@ struct Score {
   double accuracy = 0;  // on the held-out images
 };
 
-// Over all images, on every rank.
+// Evaluates the network over all images. Returns the same score on every rank.
 absl::StatusOr<Score> Evaluate(Communicator& ranks, const Dataset& features,
                                const digits::Parameters& head) {
   std::vector<double> sums(2);
@@ -143,10 +144,10 @@ absl::StatusOr<Score> Evaluate(Communicator& ranks, const Dataset& features,
 
 // ---- Training ----
 
-// What the training has come to. A survivor of a lost rank has it; rank 0's counts.
+// The state of training. Survivors of a lost rank have it; rank 0's state counts.
 struct Progress {
-  digits::Parameters head;  // empty: the pre-trained one
-  int epochs = -1;          // that are done and measured; 0: the network as it was
+  digits::Parameters head;  // empty: the pre-trained head
+  int epochs = -1;          // number of epochs done and measured; 0: the network as loaded
   double best_accuracy = -1;
 };
 
@@ -162,8 +163,8 @@ absl::Status ShareProgress(Job& job, const Network& network, Progress* progress)
   return absl::OkStatus();
 }
 
-// Logs what a network has come to, and keeps it if it is the best so far, on rank 0 alone: the
-// others do not wait for its disk. `best` is there on rank 0.
+// Logs the score of a network, and saves the network if it is the best so far. Runs on rank 0 only;
+// the others do not wait for its disk. `best` has a value on rank 0.
 absl::Status Report(Job& job, const Score& score, int epoch, const Network& network,
                     const std::optional<Workspace>& best, double best_accuracy) {
   if (muster::MainScope main{job}) {
@@ -173,11 +174,11 @@ absl::Status Report(Job& job, const Score& score, int epoch, const Network& netw
   return absl::OkStatus();
 }
 
-// One pass over the training images, but for epoch 0, and what it has come to.
+// Runs one pass over the training images, except in epoch 0, and reports the score.
 absl::Status RunEpoch(Job& job, Communicator& ranks, const Dataset& features, Network* network,
                       const std::optional<Workspace>& best, Progress* progress) {
   const int epoch = progress->epochs + 1;
-  // An error of this names whom the others wait for, and in which epoch.
+  // An error of this barrier names the late ranks and the epoch.
   absl::Status status = job.Barrier(absl::StrCat("epoch ", epoch));
   network->head = progress->head;
   if (epoch > 0) {
@@ -205,7 +206,7 @@ absl::Status Train(Job& job, Communicator& ranks, const Dataset& features, int e
   return status.ok() ? job.Barrier("the best is written") : status;
 }
 
-// Every rank reads the best network back and measures it on its share.
+// Reads the best network back on every rank, and measures it on the rank's share.
 absl::Status ReportBest(Job& job, Communicator& ranks, const Dataset& features,
                         const std::string& folder) {
   const absl::StatusOr<Workspace> workspace = Workspace::OpenForReading(folder);
@@ -218,7 +219,7 @@ absl::Status ReportBest(Job& job, Communicator& ranks, const Dataset& features,
   return absl::OkStatus();
 }
 
-// Everything, from what rank 0 has reached on.
+// Does everything, from rank 0's progress on.
 absl::Status Work(Job& job, const Flags& flags, Progress* progress) {
   absl::StatusOr<Dataset> data = LoadData(job, flags);
   if (!data.ok()) return data.status();
@@ -230,11 +231,11 @@ absl::Status Work(Job& job, const Flags& flags, Progress* progress) {
   Log(absl::StrCat("local rank ", job.local_rank(), " on node ", job.node_rank(),
                    ", from a network that knows ", absl::StrJoin(network->labels, ",")));
 
-  // The body is frozen: what it makes of an image is computed once.
+  // The body is frozen, so the features of each image are computed once.
   for (Image& image : data->training) image = Features(network->body, image);
   for (Image& image : data->held_out) image = Features(network->body, image);
 
-  // Rank 0 has it; all have the error if it cannot.
+  // Opens the folder on rank 0. If that fails, all ranks get the error.
   const std::string folder = flags.workspace + "/best";
   const auto best = muster::toolkits::OneRankOnly(job, [&] { return Workspace::Open(folder, 0); },
                                                   {/*rank=*/0, /*with_barrier=*/true, {}});
@@ -244,8 +245,8 @@ absl::Status Work(Job& job, const Flags& flags, Progress* progress) {
   return trained.ok() ? ReportBest(job, **ranks, *data, folder) : trained;
 }
 
-// Works on in the next epoch of the job when a member is lost or out of reach. In a job that is not
-// elastic the first loss is the end.
+// Goes on in the next epoch of the job when a member is lost or out of reach. If the job is not
+// elastic, the first loss ends the program.
 absl::Status Run(Job& job, const Flags& flags) {
   Progress progress;
   while (true) {
@@ -258,7 +259,7 @@ absl::Status Run(Job& job, const Flags& flags) {
   }
 }
 
-// The status to exit with at once, if there is one.
+// Parses the command line. Returns the status to exit with at once, if there is one.
 std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   CLI::App app(
       "Fine-tunes a network that knows the digits 0 to 4 to all ten, on all ranks of a job.\n"
@@ -290,7 +291,7 @@ int main(int argc, char** argv) {
   if (status.ok()) status = finetune::Run(muster::toolkits::CurrentJob(), flags);
   if (status.ok()) status = muster::toolkits::Finalize();
   if (status.ok()) return 0;
-  // Ends without leaving: the others' calls end with an error that names this process.
+  // Ends without leaving, so that the other ranks' calls end with an error that names this process.
   std::cerr << muster::toolkits::RankPrefixedMessage(
       absl::StrCat("finetune: ", status.message(), "\n"));
   muster::WriteTerminationReason(status.message());

@@ -22,13 +22,14 @@ constexpr int kPretrainingEpochs = 20;
 constexpr double kRate = 0.02;
 constexpr double kInitialDeviation = 0.2;
 
-// Adds a step along `gradient`.
+// Moves the parameters a step along `gradient`.
 void Descend(const std::vector<double>& gradient, std::vector<double>* parameters) {
   for (size_t i = 0; i < gradient.size(); ++i) (*parameters)[i] -= kRate * gradient[i];
 }
 
-// The gradient of the body, from that of the head on one image. The gradient of a digit's bias is
-// the error of its score, which goes back along the digit's weights to the features that are not 0.
+// Returns the gradient of the body, from the gradient of the head on one image. The gradient of a
+// digit's bias is the error of its score. It goes back along the digit's weights to the features
+// that are not 0.
 std::vector<double> BodyGradient(const digits::Parameters& head, const digits::Parameters& errors,
                                  const Image& image, const Image& features) {
   std::vector<double> gradient(kBodyParameters);

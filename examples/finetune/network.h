@@ -14,24 +14,24 @@ namespace finetune {
 inline constexpr int kFeatures = digits::kPixels;
 inline constexpr int kBodyParameters = kFeatures * digits::kParametersPerClass;
 
-// A network of two layers. The body turns an image into features, as many as it has pixels; the
-// head, softmax regression, tells the digit by them. Both are laid out as digits::Parameters, with
-// a row for each feature, or for each digit.
+// A network of two layers. The body turns an image into as many features as it has pixels. The
+// head, a softmax regression, classifies the features. Both are laid out as digits::Parameters,
+// with a row for each feature or for each digit.
 struct Network {
-  std::vector<int> labels;  // the digits that it has been trained on
+  std::vector<int> labels;  // the digits that it was trained on
   std::vector<double> body = std::vector<double>(kBodyParameters);
   digits::Parameters head = digits::Parameters(digits::kParameters);
 };
 
-// What the body makes of an image: an image of its features, with the same label.
+// Returns the features that the body computes from an image, as an image with the same label.
 digits::Image Features(const std::vector<double>& body, const digits::Image& image);
 
-// Stands for what others have done on larger data: trains both layers, on one process, on the
-// images of the digits 0 to 4 alone.
+// Trains both layers, in one process, on the images of the digits 0 to 4 only. Stands for a network
+// that others have trained on larger data.
 Network Pretrain(const std::vector<digits::Image>& images);
 
-// The network in a workspace is rank 0's. Read: NOT_FOUND if there is none, INVALID_ARGUMENT if it
-// is of another shape.
+// Write and read the network in a workspace, as rank 0's part. Read() returns NOT_FOUND if there is
+// none, and INVALID_ARGUMENT if it has another shape.
 absl::Status Write(const muster::Workspace& workspace, const Network& network);
 absl::StatusOr<Network> Read(const muster::Workspace& workspace);
 

@@ -12,7 +12,7 @@ absl::Status Train(muster::Job& job, int steps) {
     // Tensors move from rank to rank.
     absl::Status reduced = (*communicator)->AllReduce(gradients, muster::ReduceOp::kAverage);
     if (!reduced.ok()) return reduced;
-    // Barriers and small objects go through musterd. An error says who is missing, where, and why.
+    // Barriers and small objects go through musterd. Errors name the missing rank, node and cause.
     absl::Status met = job.Barrier("step " + std::to_string(step));
     if (!met.ok()) return met;
   }
