@@ -1,9 +1,9 @@
 """C++ rules for Muster's own libraries and for programs that use them: cc_library, cc_binary and cc_test as C++17.
 
-Muster's headers need C++17, and Bazel's toolchain may be of another mind: that of Bazel 4 says -std=c++0x.
-What a target says itself comes last on the compiler's command line. So these targets are C++17 whatever
---cxxopt says on the command line and in .bazelrc, and `copts = ["-std=c++20"]` still makes one of them C++20.
-A workspace that is compiled as C++17 or newer anyway can do without them.
+Muster's headers need C++17, but a Bazel toolchain may default to an older standard: Bazel 4's passes
+-std=c++0x. A target's own options come last on the compiler's command line. So these targets are C++17
+whatever --cxxopt says on the command line or in .bazelrc, and `copts = ["-std=c++20"]` still makes one
+of them C++20. A workspace that is compiled as C++17 or newer does not need these rules.
 """
 
 _CXX17 = ["-std=c++17"]

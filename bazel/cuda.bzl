@@ -1,9 +1,9 @@
-"""Finds the CUDA toolkit and NCCL; both are optional. cuda_targets.bzl says what comes of it.
+"""Finds the CUDA toolkit and NCCL; both are optional. cuda_targets.bzl declares the targets.
 
-The repository rule decides only where to look: it links all files that may be there into the
-repository @cuda, and is evaluated again when a variable changes. Whether they are there is asked by
-globs in @cuda's BUILD file, which Bazel checks in every build: a toolkit that is installed or removed
-between two builds is seen by the second, also by a Bazel server that runs on.
+The repository rule only decides where to look: it links all files that may exist into the repository
+@cuda, and runs again when a variable changes. Globs in @cuda's BUILD file find out which files exist,
+and Bazel checks globs in every build. So the next build sees a toolkit that was installed or removed,
+even if the Bazel server keeps running.
 """
 
 load(
@@ -19,7 +19,7 @@ load(
 def _environment(ctx, names):
     return [ctx.os.environ[name].rstrip("/") for name in names if ctx.os.environ.get(name)]
 
-# Where tools/install-deps --cuda puts NVIDIA's wheels.
+# The folder into which tools/install-deps --cuda puts NVIDIA's wheels.
 def _own_roots(ctx):
     if ctx.os.environ.get("MUSTER_CUDA_HOME"):
         return _environment(ctx, ["MUSTER_CUDA_HOME"])
@@ -30,7 +30,7 @@ def _own_roots(ctx):
 def _without_repetition(values):
     return {value: None for value in values}.keys()
 
-# Links from KIND/PATH to PATH, which need not exist.
+# Links KIND/PATH to PATH, which need not exist.
 def _link_candidates(ctx, kind, roots, header, library):
     for root in roots:
         paths = ([root + "/" + folder + "/" + header for folder in INCLUDE_FOLDERS] +
@@ -38,7 +38,7 @@ def _link_candidates(ctx, kind, roots, header, library):
         for path in paths:
             ctx.symlink(path, kind + path)
 
-# NCCL has one header, CUDA's runtime a folder of them.
+# NCCL has a single header, CUDA's runtime a folder of headers.
 def _link_include_folders(ctx, kind, roots):
     for root in roots:
         for folder in INCLUDE_FOLDERS:

@@ -1,13 +1,13 @@
-"""The targets of the repository @cuda, made from what is installed while its BUILD file is loaded:
+"""The targets of the repository @cuda, made from the files that exist when its BUILD file is loaded:
 
   :cudart_headers, :nccl_headers   the headers alone, so that objects can be linked with other
-                                   libraries than the real ones (tests do)
+                                   libraries than the real ones, as tests do
   :cudart, :nccl                   the shared libraries with their headers
   :found                           a condition for select()
 
-Where CUDA or NCCL is missing, or MUSTER_WITHOUT_CUDA=1 is set, these libraries are incompatible with
-this machine, and with them all that depends on them: `bazel build //...` and `bazel test //...` pass
-that by, and who asks for it by name is told why.
+If CUDA or NCCL is missing, or MUSTER_WITHOUT_CUDA=1 is set, these libraries and their dependents are
+incompatible with this machine. `bazel build //...` and `bazel test //...` then skip them. If a user
+names such a target, Bazel's error says why it cannot be built.
 """
 
 CUDA_HEADER = "cuda_runtime_api.h"
@@ -30,14 +30,14 @@ def _bool_setting_impl(_ctx):
 
 _bool_setting = rule(implementation = _bool_setting_impl, build_setting = config.bool())
 
-# The first of `folders` below `root` in which `file` is; None if it is in none of them.
+# Returns the first of `folders` below `root` that contains `file`, or None.
 def _folder_with(kind, root, folders, file):
     for folder in folders:
         if native.glob([kind + root + "/" + folder + "/" + file]):
             return root + "/" + folder
     return None
 
-# The first root that has the header and the library, as a struct; None if there is none.
+# Returns the first root that has the header and the library, as a struct, or None.
 def _find(kind, roots, header, library):
     for root in roots:
         include = _folder_with(kind, root, INCLUDE_FOLDERS, header)
@@ -46,7 +46,7 @@ def _find(kind, roots, header, library):
             return struct(root = root, include = include, lib = lib)
     return None
 
-# The compiler searches /usr/include by itself.
+# Leaves out /usr/include, which the compiler always searches.
 def _headers(name, found, kind, patterns, subfolders, deps = []):
     folder = kind + found.include if found and found.root != "/usr" else None
     native.cc_library(
@@ -76,7 +76,7 @@ def _missing_text(cuda, nccl, cuda_roots, nccl_roots):
     return (" and ".join(texts) +
             "; run tools/install-deps --cuda, or set CUDA_PATH (and NCCL_PATH where NCCL is elsewhere)")
 
-# Bazel names this constraint when somebody asks for a target that needs CUDA where there is none.
+# The name appears in Bazel's error when a target needs CUDA and there is none.
 _CONSTRAINT = "nccl_and_cuda_runtime"
 
 _ONLY_WHERE_FOUND = select({
@@ -91,12 +91,12 @@ def _declare_condition(found):
     native.constraint_value(name = _CONSTRAINT, constraint_setting = ":libraries")
 
 def cuda_targets(cuda_roots, nccl_roots, wanted):
-    """Declares them.
+    """Declares the targets.
 
     Args:
-      cuda_roots: folders in which a toolkit may be, linked below cudart/ and include/.
-      nccl_roots: the same for NCCL, linked below nccl/.
-      wanted: False to leave them out, whatever is installed.
+      cuda_roots: folders that may have a toolkit, linked below cudart/ and include/.
+      nccl_roots: folders that may have NCCL, linked below nccl/.
+      wanted: False to leave out the libraries, whatever is installed.
     """
     cuda = _find("cudart", cuda_roots, CUDA_HEADER, CUDA_LIBRARY)
     nccl = _find("nccl", nccl_roots, NCCL_HEADER, NCCL_LIBRARY)

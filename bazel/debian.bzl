@@ -1,4 +1,4 @@
-"""Debian's libraries as a repository: debian.BUILD says what is in it."""
+"""Debian's libraries as a repository: debian.BUILD declares its targets."""
 
 def _debian_repository_impl(ctx):
     for folder in ["bin", "lib"]:

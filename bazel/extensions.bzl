@@ -1,4 +1,4 @@
-"""What MODULE.bazel declares, as workspace.bzl does for a WORKSPACE. Bazel 4 knows no such thing, and never loads this."""
+"""The module extensions of MODULE.bazel, the counterpart of workspace.bzl. Bazel 4 never loads this file."""
 
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")

@@ -1,11 +1,11 @@
-"""Where the installers of tools/ put what is not Debian's."""
+"""The folders into which the installers of tools/ put software that Debian does not ship."""
 
 def installed_home(ctx, name):
-    """The folder of what tools/install-NAME has brought: $MUSTER_NAME_HOME, or one of the user's data.
+    """Returns the folder of tools/install-NAME: $MUSTER_NAME_HOME, or a folder in the user's data directory.
 
     Args:
-      ctx: of a repository rule, whose environ has the variables of home_variables(name).
-      name: "kubernetes", for instance.
+      ctx: context of a repository rule whose environ has the variables of home_variables(name).
+      name: the installer, such as "kubernetes".
     """
     environment = ctx.os.environ
     own = home_variables(name)[0]
@@ -16,5 +16,5 @@ def installed_home(ctx, name):
     return environment.get("HOME", "/root") + "/.local/share/muster/" + name
 
 def home_variables(name):
-    """What installed_home() depends on."""
+    """Returns the environment variables that installed_home() reads."""
     return ["MUSTER_%s_HOME" % name.upper().replace("-", "_"), "XDG_DATA_HOME", "HOME"]

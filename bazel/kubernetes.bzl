@@ -1,9 +1,9 @@
-"""Finds what tools/install-deps --kubernetes has brought, for the tests of deploy/kubernetes."""
+"""Finds the files of tools/install-deps --kubernetes, for the tests of deploy/kubernetes."""
 
 load(":home.bzl", "home_variables", "installed_home")
 
-# The link need not lead anywhere. Whether it does is asked by the glob, in every build: what is installed
-# between two builds is seen by the second. Tests read what lies beside the file that it leads to.
+# Makes a link whose target need not exist. The glob checks the target in every build, so the next build sees
+# what was installed or removed in between. Tests read the files beside the target.
 def _kubernetes_tools_repository_impl(ctx):
     ctx.symlink(installed_home(ctx, "kubernetes") + "/kubernetes-requirements.txt", "installed")
     ctx.file("BUILD.bazel", """

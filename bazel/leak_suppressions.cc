@@ -1,4 +1,4 @@
-// Found by LeakSanitizer by its name.
+// Returns the leaks to ignore. LeakSanitizer finds this function by its name.
 extern "C" const char* __lsan_default_suppressions() {
   // c-ares, below gRPC, keeps its global state until the process ends.
   return "leak:libcares.so\n"

@@ -1,11 +1,11 @@
-"""Linking against Debian's libraries: the shared ones, or their archives under --config=static."""
+"""Links against Debian's libraries: shared ones, or archives under --config=static."""
 
 def link_libraries(libs, static_only = []):
-    """The linkopts for Debian's libraries.
+    """Returns the linkopts for Debian's libraries.
 
     Args:
-      libs: their names, without "lib".
-      static_only: what their shared versions bring along by themselves, and their archives do not.
+      libs: names of the libraries, without "lib".
+      static_only: libraries that the shared versions load themselves and the archives do not contain.
     """
     archives = ["-l:lib%s.a" % lib for lib in libs + static_only]
     return select({

@@ -1,11 +1,11 @@
-"""For targets that can do without NCCL and CUDA. What cannot depends on them, and is skipped where they
-are missing (cuda_targets.bzl)."""
+"""A condition for targets that can be built with or without NCCL and CUDA. A target that needs them depends on them,
+and is skipped if they are missing (cuda_targets.bzl)."""
 
-# Not within the function: Bazel 4 takes a label there for its caller's, in whose repository @cuda may be another.
+# Outside the function: inside, Bazel 4 resolves a label in the repository of the caller, whose @cuda may differ.
 _FOUND = str(Label("@cuda//:found"))
 
 def nccl_if_found(values, otherwise = []):
-    """`values`, for deps or srcs, where NCCL and CUDA are found; else `otherwise`."""
+    """Returns `values`, for deps or srcs, if NCCL and CUDA are found, else `otherwise`."""
     return select({
         _FOUND: values,
         "//conditions:default": otherwise,

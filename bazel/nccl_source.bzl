@@ -1,23 +1,23 @@
-"""Finds the sources of NCCL that tools/install-nccl-source has brought; nccl_source_targets.bzl says what is built.
+"""Finds the sources of NCCL that tools/install-nccl-source has installed; nccl_source_targets.bzl declares the targets.
 
     nccl_source_repositories()   # @nccl_2_22_3, ...
 """
 
 load(":home.bzl", "home_variables", "installed_home")
 
-# From the oldest that Muster accepts to the newest that it is tested with. tools/install-nccl-source knows the same.
+# From the oldest version that Muster accepts to the newest in its tests. tools/install-nccl-source has the same list.
 NCCL_VERSIONS = ["2.22.3", "2.27.7", "2.28.9", "2.30.7"]
 
 def nccl_repository_name(version):
-    """The repository of a version of NCCL.
+    """Returns the name of the repository of a version of NCCL.
 
     Args:
-      version: "2.30.7", for instance.
+      version: such as "2.30.7".
     """
     return "nccl_" + version.replace(".", "_")
 
-# The link need not lead anywhere. Whether it does is asked by globs, in every build: sources that are installed
-# between two builds are seen by the second.
+# Makes a link whose target need not exist. Globs check the target in every build, so the next build sees
+# what was installed or removed in between.
 def _nccl_source_repository_impl(ctx):
     home = installed_home(ctx, "nccl-source")
     ctx.symlink(home + "/" + ctx.attr.version, "source")

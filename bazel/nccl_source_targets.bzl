@@ -2,16 +2,16 @@
 
   :headers         this version's nccl.h
   :source_headers  this version's own headers, for kernels that read its structures
-  :libnccl.so.2    NCCL's host code, with the CPU's kernels of //tests/nccl/real/kernels in place of the GPU's
+  :libnccl.so.2    NCCL's host code, with the CPU kernels of //tests/nccl/real/kernels in place of GPU kernels
 
-Where the sources are not installed, these targets are incompatible with this machine, and so are the tests that
-use them. Bazel compiles file by file, so --config=asan and --config=tsan instrument NCCL itself.
+If the sources are not installed, these targets, and the tests that use them, are incompatible with this machine.
+Bazel compiles NCCL file by file, so --config=asan and --config=tsan instrument NCCL itself.
 """
 
 _SOURCE = "source/src"
 
-# CMake and the Makefile leave these out, too: programs of their own, code for Windows, and a shim that hides
-# differences between CUDA's runtimes when one is linked statically.
+# Files that CMake and the Makefile leave out too: separate programs, code for Windows, and a shim that hides
+# differences between CUDA's runtimes if one is linked statically.
 _NOT_OF_THE_LIBRARY = [
     "device/**",
     "enhcompat.cc",
@@ -31,7 +31,8 @@ _INCLUDES = [
     "transport/net_ib/gdaki/doca-gpunetio/include",
 ]
 
-# The definitions of NCCL's Makefile. Its release keeps assertions. Undefined behaviour is looked for in Muster only.
+# The definitions of NCCL's Makefile, whose release build keeps assertions. The sanitizer for undefined behaviour is
+# off, since it checks Muster only.
 _COPTS = [
     "-std=c++17",
     "-w",
@@ -47,13 +48,13 @@ _COPTS = [
     "-DDOCA_VERBS_USE_NET_WRAPPER",
 ]
 
-# NCCL's script and what it writes beside the GPU's code: tables of kernels for the host.
+# NCCL's scripts, and their output for the host: tables of kernels.
 _TABLES = {
     "device/generate.py": "host_table.cc",
     "device/symmetric/generate.py": "sym*.cc",
 }
 
-# The stand-in, which NCCL finds by its name at run time.
+# The fake CUDA runtime, which NCCL finds by its name at run time.
 _CUDART = "@muster//tests/nccl/cuda:lib/libcudart.so.13"
 
 _CUDART_HEADERS = str(Label("@cuda//:cudart_headers"))
@@ -68,13 +69,14 @@ _COMPAT_HEADERS = "@muster//tests/nccl/real/compat"
 
 _COMPAT = "tests/nccl/real/compat"
 
-# NCCL 2.22 is older than the toolkit. 2.28 gets <limits> by the headers of nvcc (src/graph/tuning.cc).
+# Extra options for some versions. NCCL 2.22 is older than the toolkit, and 2.28 gets <limits> only through nvcc's
+# headers (src/graph/tuning.cc).
 _COPTS_OF = {
     "2.22": ["-include", _COMPAT + "/cuda_12.h"],
     "2.28": ["-include", "limits"],
 }
 
-# Bazel names it when somebody asks for a target without sources.
+# The name appears in Bazel's error when the sources of a target are missing.
 _CONSTRAINT = "run_tools_install_nccl_source"
 
 def _files(patterns, exclude = []):
@@ -106,7 +108,7 @@ def _generate_header(version, compatible):
         target_compatible_with = compatible,
     )
 
-# Returns the generated files.
+# Declares the rules that generate the tables. Returns the generated files.
 def _generate_tables(compatible):
     tables = []
     for script, files in _TABLES.items():
@@ -141,14 +143,14 @@ def _headers(compatible):
         ],
     )
 
-# NCCL's own headers come before the toolkit's, among which there is an nccl.h of another version.
+# Returns the include options. NCCL's own headers come first, since the toolkit has an nccl.h of another version.
 def _include_options():
     repository = "external/" + native.repository_name()[1:]
     folders = ["/".join([repository, _SOURCE, folder]) for folder in _INCLUDES]
     return ["-I$(GENDIR)/%s/include" % repository] + ["-I" + folder for folder in folders + [_COMPAT]]
 
-# The symbols that only code for GPUs defines: kernels, which become jumps to the function that runs them on the
-# CPU, and DOCA's functions for InfiniBand, which are never called. Their names are known once NCCL is linked.
+# Generates the symbols that only code for GPUs defines. Kernels become jumps to the function that runs them on the
+# CPU. DOCA's functions for InfiniBand are never called. The names are known once NCCL is linked.
 def _stubs(compatible):
     native.cc_binary(
         name = "unresolved.so",
@@ -167,10 +169,10 @@ def _stubs(compatible):
     )
 
 def nccl_source_targets(home, version):
-    """Declares them.
+    """Declares the targets.
 
     Args:
-      home: the folder that they should be in, for messages.
+      home: the folder that should have the sources, for messages.
       version: of NCCL.
     """
     found = native.glob([_SOURCE + "/init.cc"])

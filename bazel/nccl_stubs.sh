@@ -1,8 +1,8 @@
 #!/bin/bash
-# nccl_stubs.sh LIBRARY: assembler code for the symbols that NCCL's code for GPUs would define, from NCCL's host code
-# linked without it. A kernel is a jump to the function that runs all kernels on the CPU: NCCL hands a kernel's address to
-# the driver, and the stand-in for the driver calls it. Symmetric kernels, whose parameters are others, jump to the function
-# that refuses them. DOCA's functions end the process.
+# nccl_stubs.sh LIBRARY: writes assembler code for the symbols that NCCL's GPU code would define. LIBRARY is NCCL's host
+# code, linked without them. A kernel becomes a jump to the function that runs all kernels on the CPU: NCCL passes a
+# kernel's address to the driver, and the fake driver calls it. Symmetric kernels have other parameters, and jump to a
+# function that rejects them. DOCA's functions end the process.
 set -euo pipefail
 
 cat <<'MACROS'

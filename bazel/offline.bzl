@@ -1,4 +1,4 @@
-"""What Bazel 4 itself would fetch from the network, in Debian's form: for machines that cannot."""
+"""Debian's copies of the repositories that Bazel 4 itself would download, for machines without network access."""
 
 def _stub_repository_impl(ctx):
     for name, label in {
@@ -8,8 +8,8 @@ def _stub_repository_impl(ctx):
         ctx.symlink(label, ctx.path(ctx.attr.package + "/" + name if ctx.attr.package else name))
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
 
-# A repository of one package with two files. It stands in for what Debian does not ship in a form that
-# Bazel 4.2 can load.
+# A repository of one package with two files. It replaces a repository that Debian does not ship in a form
+# that Bazel 4.2 can load.
 _stub_repository = repository_rule(
     implementation = _stub_repository_impl,
     attrs = {
@@ -24,10 +24,10 @@ def _maybe(rule, name, **kwargs):
         rule(name = name, **kwargs)
 
 def offline_repositories():
-    """Declares the repositories that Bazel 4's own tools name, as far as this workspace does not have them.
+    """Declares the repositories that Bazel 4's own tools refer to, unless this workspace has them already.
 
-    Bazel looks for them under these names and no others, and would download them. So a workspace that declares its
-    own does so before it calls this; one that can reach the network does not call it at all.
+    Bazel looks for them under exactly these names, and would download them. A workspace with its own versions must
+    declare them before it calls this function. A workspace with network access does not need it.
     """
     _maybe(native.local_repository, name = "rules_java", path = "/usr/share/bazel/rules/java")
     _maybe(

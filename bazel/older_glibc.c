@@ -1,6 +1,6 @@
 // Functions of glibc 2.35 and 2.36 that the archives of GCC's libraries call. Programs and
-// libraries that are linked with these archives (--config=static, tools/wheel, tools/dist) run with
-// glibc 2.34 because they have these functions inside. tools/binaries.py names a function that is
+// libraries that are linked with these archives (--config=static, tools/wheel, tools/dist) contain
+// these functions, and so run with glibc 2.34. tools/binaries.py names a function that is
 // missing here.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ HIDDEN uint32_t arc4random(void) {
   return number;
 }
 
-// The address whose object is looked for, and where its table is put.
+// A search for the object that contains an address, and the place for its table.
 struct search {
   uintptr_t address;
   struct dl_find_object* result;
@@ -53,9 +53,9 @@ static int visit(struct dl_phdr_info* object, size_t size, void* data) {
   return 1;
 }
 
-// Finds the unwinder's table for the code at an address, in the way of GCC before glibc had this
-// function: looks at each object that is loaded. Returns -1 where there is none. Sets dlfo_eh_frame
-// alone, which is all that the unwinder reads.
+// Finds the unwinder's table for the code at an address, as GCC did before glibc had this function:
+// searches all loaded objects. Returns -1 if there is no table. Sets only dlfo_eh_frame, which is
+// all that the unwinder reads.
 HIDDEN int _dl_find_object(void* address, struct dl_find_object* result) {
   memset(result, 0, sizeof(*result));
   struct search search = {(uintptr_t)address, result};

@@ -1,9 +1,9 @@
-"""Finds what tools/install-pic-objects has compiled, for the shared libraries."""
+"""Finds the object files of tools/install-pic-objects, for the shared libraries."""
 
 load(":home.bzl", "home_variables", "installed_home")
 
-# The link need not lead anywhere. Whether it does is asked by the glob, in every build: what is installed
-# between two builds is seen by the second.
+# Makes a link whose target need not exist. The glob checks the target in every build, so the next build sees
+# what was installed or removed in between.
 def _pic_objects_repository_impl(ctx):
     ctx.symlink(installed_home(ctx, "pic"), "installed")
     ctx.symlink(installed_home(ctx, "gloo"), "gloo")

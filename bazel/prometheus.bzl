@@ -1,9 +1,9 @@
-"""Finds what tools/install-deps --prometheus has brought, for the tests of metrics and alert rules."""
+"""Finds the files of tools/install-deps --prometheus, for the tests of metrics and alert rules."""
 
 load(":home.bzl", "home_variables", "installed_home")
 
-# The link need not lead anywhere. Whether it does is asked by the glob, in every build: what is installed
-# between two builds is seen by the second.
+# Makes a link whose target need not exist. The glob checks the target in every build, so the next build sees
+# what was installed or removed in between.
 def _prometheus_tools_repository_impl(ctx):
     ctx.symlink(installed_home(ctx, "prometheus"), "installed")
     ctx.file("BUILD.bazel", """

@@ -1,9 +1,9 @@
-"""C++ from .proto files with Debian's protoc: Bazel's own rules would compile one of their own from source, and its
-library beside Debian's, which gRPC is linked with."""
+"""Generates C++ from .proto files with Debian's protoc. Bazel's own rules would compile another protoc, and a second
+protobuf library beside Debian's, with which gRPC is linked."""
 
 load(":cc.bzl", "muster_cc_library")
 
-# Labels of this file's repository: Bazel 4 takes one within a function for its caller's.
+# Outside the functions: inside, Bazel 4 resolves a label in the repository of the caller.
 _PROTOBUF = Label("@debian//:protobuf")
 _GRPC = Label("@debian//:grpc++")
 
@@ -21,7 +21,7 @@ def _generate_impl(ctx):
     imported = [dep[_ImportedInfo] for dep in ctx.attr.deps]
     files = depset(ctx.files.srcs, transitive = [info.files for info in imported])
 
-    # A .proto file may be generated itself.
+    # A .proto file may be a generated file.
     roots = depset([root or ".", generated], transitive = [info.roots for info in imported])
     arguments = ctx.actions.args()
     arguments.add_all(roots, format_each = "-I%s")
@@ -55,21 +55,21 @@ _generate = rule(
     },
 )
 
-# The target that generates the code of the library `label`.
+# Returns the target that generates the code of the library `label`.
 def _generation_of(label):
     if "//" in label and ":" not in label:
         label += ":" + label.split("/")[-1]
     return label + "_generate"
 
 def muster_cc_proto_library(name, srcs, deps = [], strip_import_prefix = "", grpc = False, visibility = None):
-    """A cc_library of the messages of `srcs`, and of their gRPC stubs.
+    """Declares a cc_library of the messages in `srcs`, and of their gRPC stubs.
 
     Args:
       name: of the library.
       srcs: .proto files of this package.
-      deps: libraries of this rule whose files they import. Those of google/protobuf need none.
-      strip_import_prefix: folder, from the workspace's root, that imports and #includes start below.
-      grpc: whether there are gRPC stubs, too.
+      deps: libraries of this rule whose files `srcs` import. Files of google/protobuf need none.
+      strip_import_prefix: folder, from the workspace's root, to which imports and #includes are relative.
+      grpc: whether to generate gRPC stubs.
       visibility: as usual.
     """
     suffixes = [".pb.h", ".pb.cc"] + ([".grpc.pb.h", ".grpc.pb.cc"] if grpc else [])

@@ -1,4 +1,4 @@
-"""What a WORKSPACE that uses Muster calls: docs/bazel.md. With MODULE.bazel, extensions.bzl is for that."""
+"""The function that a WORKSPACE with Muster calls: docs/bazel.md. With MODULE.bazel, use extensions.bzl."""
 
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
@@ -17,11 +17,11 @@ def _declare(rule, kind, name, argument):
         ))
 
 def muster_repositories(debian = "debian", cuda = "cuda"):
-    """Declares the repositories of Muster: all are on this machine, and nothing is fetched.
+    """Declares the repositories of Muster. All are on this machine; nothing is downloaded.
 
     Args:
-      debian: the name of that of Debian's libraries. If it is not "debian", Muster's repository says so in repo_mapping.
-      cuda: the name of that of CUDA and NCCL, likewise.
+      debian: the name for Debian's libraries. If it is not "debian", Muster's repository needs it in repo_mapping.
+      cuda: the name for CUDA and NCCL, likewise.
     """
     _declare(debian_repository, "debian_repository", debian, "debian")
     _declare(cuda_repository, "cuda_repository", cuda, "cuda")

@@ -1,1 +1,1 @@
-"""Nothing to define: the repository holds one stand-in binary."""
+"""Defines nothing: the repository has only one stand-in binary."""
