@@ -32,7 +32,7 @@ void CallerToken::Accepted(uint64_t version) {
   std::lock_guard<std::mutex> lock(mutex_);
   ever_accepted_ = true;
   refusing_ = false;
-  // By the time when this token is rejected, the one that was rejected before may be accepted.
+  // Forgets rejections: when this token is rejected later, the other one may be accepted.
   current_.refused = previous_.refused = false;
 }
 
@@ -45,7 +45,7 @@ CallerToken::Verdict CallerToken::Refused(uint64_t version, Time now) {
   if (version == previous_.token.version) previous_.refused = true;
   use_previous_ = current_.refused && previous_.token.version > 0 && !previous_.refused;
   if (use_previous_ || !current_.refused) return Verdict::kTryAgain;
-  // By the next try, the coordinator may accept either token.
+  // Forgets rejections: by the next try, the coordinator may accept either token.
   current_.refused = previous_.refused = false;
   const bool patient = ever_accepted_ && now - refused_since_ < kPatience;
   return patient ? Verdict::kTryAgainLater : Verdict::kFinal;

@@ -28,7 +28,7 @@ class CallerToken {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // How long a caller keeps trying after a rejection, if its token was accepted before. A
+  // The time for which a caller whose token was accepted before retries after a rejection. A
   // coordinator that restarts in the middle of a replacement does not know the old token.
   static constexpr std::chrono::minutes kPatience{2};
 

@@ -38,7 +38,7 @@ class NodeNames {
   std::string DescribeLaunchersNode(absl::string_view name) const;
 
  private:
-  // By host: how often each boot id was added.
+  // The number of Add() calls for each boot id, by host.
   std::map<std::string, std::map<std::string, int>, std::less<>> hosts_;
 };
 

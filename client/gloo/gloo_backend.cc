@@ -139,9 +139,9 @@ absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
   return absl::OkStatus();
 }
 
-// All ranks of a node use the region, or none does. The region has a name only until its ranks have
-// agreed on that. If all of them are killed before, the next region that is made takes the name
-// away.
+// Opens the region in three steps: README.md, "How the ranks choose". All ranks of a node use the
+// region, or none does. It has a name only until its ranks have agreed on that. If all of them are
+// killed before, the maker of the next region removes the name.
 absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
     const std::vector<GlooPeerInfo>& infos, const Deadline& deadline, NodeLayout* nodes) {
   const NodeLayout wanted = *nodes;
@@ -233,14 +233,14 @@ absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions&
   return end_.Fail(operation, deadline, failure);
 }
 
-// When this returns, the call's time-out and cancellation can no longer raise the interruptor. So a
-// late cancellation counts for this call or for none, and never for the next one.
+// Makes the call. Afterwards its time-out and cancellation can no longer raise the interruptor. So
+// a late cancellation counts for this call or for none, and never for the next one.
 CallFailure GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<void()> call) {
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(*options.timeout);
   CallFailure failure;
   try {
-    // If the call was cancelled before it began, it sends nothing.
+    // Sends nothing if the call was cancelled before it began.
     if (!interruptor_.raised()) call();
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();

@@ -9,7 +9,7 @@
 namespace muster::internal {
 namespace {
 
-// How often the thread checks. Arm() wakes the thread only if the deadline is before its next
+// The period of the thread's checks. Arm() wakes the thread only if the deadline is before its next
 // check, so a short operation costs no thread switch.
 constexpr std::chrono::milliseconds kPatrolPeriod(250);
 

@@ -15,8 +15,8 @@ namespace {
 uint64_t WordsSlot() { return gloo::Slot::build(kLastWordsSlotPrefix, 0); }
 uint64_t CanarySlot() { return gloo::Slot::build(kCanarySlotPrefix, 0); }
 
-// How long Tell() waits for slow peers. Writing some hundred bytes to a connection takes no time
-// unless it is full, and then its peer does not read.
+// The time that Tell() waits for slow peers. Writing some hundred bytes to a connection takes no
+// time unless it is full, and then its peer does not read.
 constexpr absl::Duration kFlushWait = absl::Milliseconds(100);
 
 // Returns an interruptor that ends the waits for slow peers. A time-out of Gloo's own would close

@@ -13,13 +13,14 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// How long a rank sleeps before it looks again on its own. The rank that should wake it may have
-// died.
+// The time after which a sleeping rank checks on its own, since the rank that should wake it may
+// have died.
 constexpr int64_t kNapNanos = 20'000'000;
 
-// How often a rank looks before it sleeps, about 20 us in all. Only if each rank has its own
-// processor: otherwise the awaited rank may need this processor. sched_yield() is no substitute,
-// since it may give the processor to another program for a whole time slice.
+// The number of times that a rank checks before it sleeps, about 20 us in all. It spins only if
+// each rank has its own processor, since otherwise the awaited rank may need this one.
+// sched_yield() is no substitute: it may give the processor to another program for a whole time
+// slice.
 constexpr int kLooks = 600;
 
 int Processors() {

@@ -36,8 +36,8 @@ class PeerEnded : public std::runtime_error {
 //
 // Why three slots are enough: what step t writes is read in step t + 1. In step t the slot still
 // has what step t - 3 wrote. Ranks read that in step t - 2, before they publish t - 2. So a rank
-// that waits for all to publish t - 2 may overwrite it. As a rule that was long ago, and the wait
-// does not block.
+// that waits for all to publish t - 2 may overwrite it. As a rule they have done so long ago, and
+// the wait does not block.
 //
 // The last step of a collective writes nothing and is not published: the first step of the next
 // collective continues it. A barrier, or a small reduction, is one publication and one wait.

@@ -161,7 +161,7 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
       return BeginInit(group, options.config, *ids, comm);
     });
   });
-  // By now all ranks have opened the board, or no rank keeps its communicator.
+  // Removes the name: all ranks have opened the board, or no rank keeps its communicator.
   if (handle->board() != nullptr) handle->board()->Unlink();
   if (!status.ok()) return status;
   numbered->Keep();

@@ -266,7 +266,7 @@ absl::Status NcclHandle::Poll(absl::string_view what) {
   if (absl::Status stopped = CheckPeers(what); !stopped.ok()) return stopped;
   if (calling_) return absl::OkStatus();  // NCCL allows no second thread
   const ncclResult_t result = AsyncResult();
-  // In progress means that another thread's call is.
+  // ncclInProgress belongs to another thread's call.
   if (result == ncclSuccess || result == ncclInProgress) return absl::OkStatus();
   return NcclStatus(Title(what), result);
 }

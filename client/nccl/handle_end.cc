@@ -64,7 +64,7 @@ absl::Status NcclHandle::CheckPeers(absl::string_view what) const {
                    " there), so the result here is not valid"));
 }
 
-// If a peer has stopped NCCL for another reason, it has asked the coordinator already.
+// Trusts the board: a peer that stopped NCCL for another reason has asked the coordinator already.
 bool NcclHandle::MayHaveLostPeer(const absl::Status& why) const {
   const auto stop = board_ == nullptr ? std::nullopt : board_->First();
   return MayBeLostPeer(why) && (!stop || stop->why == absl::StatusCode::kAborted);

@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<ncclUniqueId>> ShareMany(const Group& group, int rank
 
 }  // namespace
 
-// All ranks have loaded the same version, so all return the same value.
+// Returns the same value on all ranks, since all have loaded the same version.
 int RanksPerId() {
   if (!NcclHasScalableInit()) return 0;
   const char* const text = std::getenv("MUSTER_NCCL_RANKS_PER_ID");

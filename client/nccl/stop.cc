@@ -10,7 +10,7 @@
 namespace muster::internal {
 namespace {
 
-// How long a launch in progress may take to settle. It takes microseconds, unless it waits for a
+// The time that a launch in progress gets to complete. It takes microseconds, unless it waits for a
 // peer.
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 

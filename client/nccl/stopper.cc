@@ -13,11 +13,11 @@ namespace {
 
 using Handles = std::vector<std::shared_ptr<NcclHandle>>;
 
-// How long callers may take to give a communicator back. Usually they need some polls after its
+// The time that callers get to give a communicator back. Usually they need some polls after its
 // end.
 constexpr absl::Duration kSeizeWait = absl::Seconds(1);
 
-// How long a thread waits for the other threads to get ready.
+// The time that a thread waits for the other threads to get ready.
 constexpr absl::Duration kStartWait = absl::Seconds(1);
 
 // Seizes the handles that no thread is inside of, and returns them. Waits for the others for 1 s.
@@ -141,9 +141,9 @@ void Stopper::StopBatches() {
   }
 }
 
-// Every thread makes its device current before any thread calls NCCL. CUDA may make cudaSetDevice
-// wait for another thread's cudaFree, and that may wait for a kernel whose abort flag is not set
-// yet.
+// Starts the threads, which all make their devices current before any of them calls NCCL. CUDA may
+// make cudaSetDevice wait for another thread's cudaFree, and that may wait for a kernel whose abort
+// flag is not set yet.
 void Stopper::StopAll(const Handles& seized) {
   const auto start = std::make_shared<StartLine>(seized.size());
   std::vector<std::function<void()>> without_thread;

@@ -14,9 +14,9 @@
 
 namespace muster::internal {
 
-// The live communicators of this process, and the thread that stops those that have ended. It stops
-// them all at once, each on its own thread (stop.h), so that no stop waits for another. NCCL may
-// take forever to stop one communicator. And freeing one waits for the device, on which another
+// The live communicators of this process, and a thread that stops them after their end. It stops
+// all ended ones at once, each on its own thread (stop.h), so that no stop waits for another. NCCL
+// may take forever to stop one communicator. And freeing one waits for the device, on which another
 // one's kernel may hang until its own flag is set.
 //
 // The Stopper's own thread finds out which communicators have ended. It starts before the first
