@@ -18,7 +18,7 @@ struct CompletedValue {
   std::string printed_by;          // a shell command that prints more words, a line each
 };
 
-// Returns a script for `shell`, bash or zsh, that completes the command line of `app`: its
+// Returns a script for `shell`, bash or zsh, that completes the command line of `app`. It offers
 // commands, flags, `values`, file names after flags that take a file, and programs after `run`.
 // INVALID_ARGUMENT for another shell. Pure.
 absl::StatusOr<std::string> CompletionScript(const CLI::App& app, absl::string_view shell,

@@ -11,8 +11,8 @@ namespace {
 
 using Kind = NodeMessages::Kind;
 
-// Up to this many bytes to all other nodes together, a first rank or a root sends the data alone:
-// another step would cost more than sharing the work saves.
+// The largest number of bytes, over all other nodes, that a first rank or a root sends alone. For
+// so little data, another step would cost more than sharing the work saves.
 constexpr size_t kAtOnce = size_t{128} << 10;
 
 using Scratch = std::unique_ptr<char[]>;

@@ -20,8 +20,8 @@ absl::Duration ReserveOf(absl::Duration timeout);
 
 // Returns the status with which this rank ends work (`what`: "initializing NCCL") that must succeed
 // on all ranks. `outcomes` has every rank's outcome, in the group's order. OK only if all are OK.
-// Otherwise this rank's own error, unless another rank's error explains it better: an error that a
-// rank caused itself comes before a broken connection, and that before a time-out.
+// Otherwise this rank's own error, unless another rank's error explains it better. The best
+// explanation is an error that a rank caused itself, then a broken connection, then a time-out.
 absl::Status JoinOutcomes(const Group& group, absl::string_view what,
                           const std::vector<absl::Status>& outcomes);
 

@@ -28,8 +28,8 @@ absl::Status NcclStatus(absl::string_view what, ncclResult_t result);
 
 // Returns whether the loss of a peer may be the cause of an error. This is so for UNAVAILABLE, and
 // for errors that stay in the CUDA context. If GPUs write to each other's memory by NVLink or PCIe,
-// the death of a process is a CUDA error in the processes that used its memory
-// (cudaErrorIllegalAddress, cudaErrorNvlinkUncorrectable and others), and no connection breaks.
+// no connection breaks when a process dies. Instead, the processes that used its memory see a CUDA
+// error (cudaErrorIllegalAddress, cudaErrorNvlinkUncorrectable and others).
 bool MayBeLostPeer(const absl::Status& error);
 
 // Returns the code and the text of an error for a log line, without its payloads.

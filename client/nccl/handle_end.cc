@@ -154,7 +154,7 @@ void NcclHandle::Free(SteadyTime deadline) {
 // Frees the communicator on another thread. After ncclCommFinalize or ncclCommRevoke has completed,
 // neither ncclCommDestroy nor ncclCommAbort waits for a peer (src/init.cc: commReclaim skips
 // commDestroySync), but both free device memory. ncclCommDestroy rejects a communicator whose
-// connections have failed, an error that ncclCommRevoke leaves in place; hence ncclCommAbort.
+// connections have failed. Since ncclCommRevoke leaves that error in place, ncclCommAbort follows.
 void NcclHandle::Destroy() {
   ncclResult_t state = ncclSuccess;
   ncclComm_t comm = nullptr;

@@ -11,9 +11,9 @@ namespace muster::internal {
 
 using sdk::v1::NcclPeerInfo;
 
-// Checks the ranks' infos, which are in the group's order. Returns FAILED_PRECONDITION, the same on
-// all ranks, if two ranks use one GPU and not all ranks allow that, or if NCCL versions differ, or
-// settings of NCCL that must be alike.
+// Checks the ranks' infos, which are in the group's order. All ranks get the same result:
+// FAILED_PRECONDITION if two ranks use one GPU and not all ranks allow that, if NCCL's versions
+// differ, or if settings of NCCL differ that must agree.
 absl::Status CheckNcclPeerInfos(const Group& group, const std::vector<NcclPeerInfo>& infos);
 
 }  // namespace muster::internal

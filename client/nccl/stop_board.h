@@ -23,9 +23,9 @@ namespace muster::internal {
 //   ncclCommGetAsyncError returns ncclSuccess.
 //
 // So a rank announces its stop before it calls NCCL, and a rank that finds its stream idle reads
-// the word before it returns OK. If NCCL moves data through memory, this is exact: the word is
-// written before the abort flag, the flag before the steps are posted, and the steps before the
-// neighbour's kernel ends.
+// the word before it returns OK. This is exact if NCCL moves data through memory. Then the word is
+// written before the abort flag, the flag is set before the steps are posted, and the steps are
+// posted before the neighbour's kernel ends.
 //
 // Thread-safe, except Unlink(). Tests: tests/client/nccl/stop_board_test.cc and
 // stopped_peer_test.cc.
