@@ -20,6 +20,7 @@ inline constexpr size_t kOperationBytes = 24;
 // Identifies the layout. Change it with the layout.
 inline constexpr uint64_t kMagic = 0x3174634174736d21;
 
+// The published state of one communicator.
 struct State {
   char name[kNameBytes];  // ends with a zero, unless it fills the field
   char operation[kOperationBytes];
@@ -37,6 +38,7 @@ struct Slot {
   State states[2];
 };
 
+// The whole memory.
 struct Board {
   std::atomic<uint64_t> magic;
   std::atomic<uint64_t> last;  // number of the newest communicator

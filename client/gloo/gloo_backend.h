@@ -55,6 +55,8 @@ class GlooBackend final : public Backend {
  private:
   explicit GlooBackend(const Group& group);
 
+  // Creates the communicator in three steps. Connect() makes the connections, Meet() waits for all
+  // ranks, and ShareMemory() opens the shared memory and chooses the plane.
   absl::Status Assemble(const CommunicatorOptions& options);
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
   absl::Status Meet(const Deadline& deadline);

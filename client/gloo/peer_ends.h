@@ -38,6 +38,7 @@ class PeerEnds final : public EndChannel {
     bool broken = false;
   };
 
+  // Posts the two receives of a peer.
   std::unique_ptr<Peer> Meet(int rank);
   static bool CheckBroken(Peer* peer);
   static void Flush(const std::vector<Buffer>& sent, Interruptor* timer);

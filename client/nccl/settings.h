@@ -17,6 +17,7 @@ namespace muster::internal {
 
 using sdk::v1::NcclPeerInfo;
 
+// The value of a variable of NCCL, and its place.
 struct NcclVariable {
   std::string value;
   std::string place;  // "/etc/nccl.conf, line 3"; empty for the environment

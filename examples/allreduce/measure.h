@@ -17,6 +17,7 @@ struct Repetitions {
   bool check = true;
 };
 
+// The result for one size.
 struct Measurement {
   double microseconds = 0;       // for one operation: the mean over iterations and ranks
   std::optional<int64_t> wrong;  // wrong elements on all ranks; empty if not checked
