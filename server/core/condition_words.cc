@@ -84,7 +84,7 @@ std::string DescribeCondition(const RankObservation& seen) {
     case VerdictKind::kUninterruptible:
       return DescribeDisk(seen);
     case VerdictKind::kFullPipe:
-      return absl::StrCat(DescribeSleep(seen), ", which is full: whoever reads it does not");
+      return absl::StrCat(DescribeSleep(seen), ", which is full: its reader does not read");
     case VerdictKind::kInACall:
       return DescribeSleep(seen);
     case VerdictKind::kBusy:

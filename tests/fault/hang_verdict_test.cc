@@ -206,7 +206,7 @@ TEST_F(HangVerdictTest, ARankWhoseOutputNobodyReads) {
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
   ExpectVerdict(AllOf(StartsWith(Rank1()),
                       HasSubstr("it is in write() of its standard output, a pipe"),
-                      HasSubstr(", which is full: whoever reads it does not")));
+                      HasSubstr(", which is full: its reader does not read")));
 }
 
 TEST_F(HangVerdictTest, ARankThatADiskDoesNotAnswer) {

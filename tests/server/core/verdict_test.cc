@@ -54,7 +54,7 @@ std::vector<Case> Conditions() {
        "it is in futex(): it waits for its thread 105, which is in read() of /data/x"},
       {"full pipe", Seen(3, ProcessCondition::kSleeping, "write", "its standard output, a pipe"),
        VerdictKind::kFullPipe,
-       "it is in write() of its standard output, a pipe, which is full: whoever reads it does not"},
+       "it is in write() of its standard output, a pipe, which is full: its reader does not read"},
       {"slow disk", disk, VerdictKind::kUninterruptible,
        "it is in fsync() of /mnt/checkpoint, which no signal ends (state D, at "
        "folio_wait_bit_common() in the kernel): a disk, a file system or a driver does not answer"},
@@ -277,7 +277,7 @@ TEST(VerdictTest, OfAProgramThatDoesNotUseMusterTheSlowestProcessIsNamed) {
   EXPECT_EQ(verdict.kind, VerdictKind::kFullPipe);
   EXPECT_EQ(verdict.text,
             "2 processes run; none uses Muster (none has called Join); rank 0 (node 'n0', pid "
-            "100): it is in write() of /dev/pts/3, which is full: whoever reads it does not");
+            "100): it is in write() of /dev/pts/3, which is full: its reader does not read");
 }
 
 // Its Join is parked, and waits for rank 1 as the others do.
