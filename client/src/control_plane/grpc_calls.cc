@@ -18,28 +18,28 @@ void CallContext::Cancel() {
   context->TryCancel();
 }
 
-AttachStream::AttachStream(const GrpcCaller& caller, std::shared_ptr<Link> link,
-                           v1::AttachRequest request, Transport::StreamHandler handler,
-                           std::function<void(const std::string&)> on_peer)
+AttachCall::AttachCall(const GrpcCaller& caller, std::shared_ptr<Link> link,
+                       v1::AttachRequest request, Transport::StreamHandler handler,
+                       std::function<void(const std::string&)> on_peer)
     : caller_(caller),
       link_(std::move(link)),
       request_(std::move(request)),
       handler_(std::move(handler)),
       on_peer_(std::move(on_peer)) {}
 
-void AttachStream::Start(Ended ended) {
+void AttachCall::Start(Ended ended) {
   ended_ = std::move(ended);
   Send();
 }
 
-void AttachStream::Send() {
+void AttachCall::Send() {
   token_ = caller_.credentials->Sign(context_.get());
   awaits_ = Awaits::kStart;
   reader_ = link_->stub->PrepareAsyncAttach(context_.get(), request_, caller_.events);
   reader_->StartCall(tag());
 }
 
-void AttachStream::OnEvent(bool ok) {
+void AttachCall::OnEvent(bool ok) {
   if (awaits_ == Awaits::kEnd) return TakeEnd();
   if (!ok) {
     awaits_ = Awaits::kEnd;
@@ -50,13 +50,13 @@ void AttachStream::OnEvent(bool ok) {
   reader_->Read(&response_, tag());
 }
 
-void AttachStream::TakeResponse() {
+void AttachCall::TakeResponse() {
   caller_.Judge(token_, grpc::Status::OK);
   on_peer_(context_.get()->peer());
   handler_.on_response(response_);
 }
 
-void AttachStream::TakeEnd() {
+void AttachCall::TakeEnd() {
   const CallerCredentials::Judgement judgement = caller_.Judge(token_, status_);
   if (judgement.send_again) {
     reader_.reset();

@@ -123,11 +123,13 @@ class UnaryCall final : public InFlight, public EventTarget {
   Ended ended_;
 };
 
-class AttachStream final : public InFlight, public EventTarget {
+// The stream of Attach, as gRPC runs it. Which attempt it serves is decided by AttachStream in
+// client/src/protocol.
+class AttachCall final : public InFlight, public EventTarget {
  public:
   // `on_peer` gets gRPC's name of the peer before each response.
-  AttachStream(const GrpcCaller& caller, std::shared_ptr<Link> link, v1::AttachRequest request,
-               Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer);
+  AttachCall(const GrpcCaller& caller, std::shared_ptr<Link> link, v1::AttachRequest request,
+             Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer);
 
   void Start(Ended ended);
   void Cancel() override { context_.Cancel(); }

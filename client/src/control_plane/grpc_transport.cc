@@ -87,7 +87,7 @@ class GrpcTransport final : public Transport {
   void Call(uint64_t attempt, Request request, Done done) override;
 
   void Attach(uint64_t attempt, v1::AttachRequest request, StreamHandler handler) override {
-    Begin(attempt, std::make_shared<AttachStream>(
+    Begin(attempt, std::make_shared<AttachCall>(
                        caller_, links_.ForAttach(), std::move(request), std::move(handler),
                        [this](const std::string& peer) { links_.Answered(peer); }));
   }

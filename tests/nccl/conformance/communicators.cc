@@ -20,17 +20,17 @@ namespace {
 
 constexpr unsigned kPollMicroseconds = 500;
 
-std::string IdPath(const Rank& rank, const std::string& name) {
+std::string IdPath(const RankState& rank, const std::string& name) {
   return rank.directory + "/id." + name;
 }
 
-ncclUniqueId ReadId(const Rank& rank, const std::string& name) {
+ncclUniqueId ReadId(const RankState& rank, const std::string& name) {
   ncclUniqueId id = {};
   std::ifstream(IdPath(rank, name), std::ios::binary).read(id.internal, sizeof id.internal);
   return id;
 }
 
-std::string Id(Rank& rank, const Command& command) {
+std::string Id(RankState& rank, const Command& command) {
   if (command.Has("null")) return NameOf(ncclGetUniqueId(nullptr));
   ncclUniqueId id;
   const ncclResult_t result = ncclGetUniqueId(&id);
@@ -43,7 +43,7 @@ std::string Handle(const char* name, ncclComm_t comm) {
   return std::string(" ") + name + (comm == nullptr ? "=null" : "=set");
 }
 
-ncclResult_t Init(Rank& rank, const Command& command, ncclComm_t* comm) {
+ncclResult_t Init(RankState& rank, const Command& command, ncclComm_t* comm) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = command.Has("blocking") ? 1 : 0;
   if (command.Has("bad-magic")) config.magic = 1;
@@ -61,7 +61,7 @@ ncclResult_t Init(Rank& rank, const Command& command, ncclComm_t* comm) {
   return ncclCommInitRankScalable(comm, size, self, count, ids.data(), given);
 }
 
-std::string DoInit(Rank& rank, const Command& command) {
+std::string DoInit(RankState& rank, const Command& command) {
   if (command.options.count("ids") > 0 && ncclCommInitRankScalable == nullptr) return "absent";
   ncclComm_t& comm = rank.comms[command.Get("comm", "comm")];
   comm = nullptr;
@@ -94,7 +94,7 @@ std::string PollAs(const std::string& verb, const Command& command, ncclComm_t c
 }
 
 // Splits. NCCL writes the child's handle later, so its place lives as long as the process.
-std::string Split(Rank& rank, const Command& command, ncclComm_t parent) {
+std::string Split(RankState& rank, const Command& command, ncclComm_t parent) {
   ncclComm_t& child = rank.comms[command.Get("child", "child")];
   const bool none = command.Get("color", "0") == "none";
   const int color = none ? NCCL_SPLIT_NOCOLOR : command.Number("color", 0);
@@ -136,7 +136,7 @@ std::string Subject() {
 
 }  // namespace
 
-std::string Answer(Rank& rank, const Command& command) {
+std::string Answer(RankState& rank, const Command& command) {
   const std::string& verb = command.verb;
   const ncclComm_t comm = rank.comms[command.Get("comm", "comm")];
   if (verb == "subject") return Subject();

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kBytes = 1 << 20;
 constexpr unsigned kPollMicroseconds = 500;
 
-void TakeMemory(Rank& rank) {
+void TakeMemory(RankState& rank) {
   if (rank.stream != nullptr) return;
   cudaSetDevice(rank.number);
   cudaStreamCreateWithFlags(&rank.stream, cudaStreamNonBlocking);
@@ -27,7 +27,7 @@ void* Pointer(const std::string& kind, void* device) {
   return kind == "host" ? kHost : device;
 }
 
-std::string Operate(Rank& rank, const Command& command) {
+std::string Operate(RankState& rank, const Command& command) {
   void* const in = Pointer(command.Get("in", "device"), rank.in);
   void* const out = Pointer(command.Get("out", "device"), rank.out);
   const auto count = std::strtoull(command.Get("count", "1000").c_str(), nullptr, 10);
@@ -51,7 +51,7 @@ std::string Operate(Rank& rank, const Command& command) {
 }
 
 // Returns "done" when all work of the stream is done, or "busy" after the time is over.
-std::string Stream(Rank& rank, int milliseconds) {
+std::string Stream(RankState& rank, int milliseconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   while (true) {
     const cudaError_t error = cudaStreamQuery(rank.stream);
@@ -64,7 +64,7 @@ std::string Stream(Rank& rank, int milliseconds) {
 
 }  // namespace
 
-std::string AnswerOperation(Rank& rank, const Command& command) {
+std::string AnswerOperation(RankState& rank, const Command& command) {
   const std::string& verb = command.verb;
   TakeMemory(rank);
   if (verb == "stream") return Stream(rank, command.Has("busy") ? 200 : 10000);

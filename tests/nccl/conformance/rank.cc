@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   using namespace muster::testing;
   constexpr int kAnswerFile = 3;
   if (argc < 2) return 1;
-  Rank rank;
+  RankState rank;
   rank.number = std::atoi(argv[1]);
   if (const char* ranks = std::getenv("CONFORMANCE_RANKS")) rank.ranks = std::atoi(ranks);
   if (const char* directory = std::getenv("CONFORMANCE_DIRECTORY")) rank.directory = directory;

@@ -23,7 +23,7 @@ struct Command {
 Command ParseCommand(const std::string& line);
 
 // The state of one rank between its commands.
-struct Rank {
+struct RankState {
   int number = 0;
   int ranks = 1;
   std::string directory;  // shared by the ranks, for ids
@@ -37,10 +37,10 @@ struct Rank {
 std::string NameOf(ncclResult_t result);
 
 // Runs the command, and returns what NCCL answered.
-std::string Answer(Rank& rank, const Command& command);
+std::string Answer(RankState& rank, const Command& command);
 
 // Runs a command of operations.cc. Returns "" if operations.cc does not have the verb.
-std::string AnswerOperation(Rank& rank, const Command& command);
+std::string AnswerOperation(RankState& rank, const Command& command);
 
 // Returns what the process holds more than at the last "mark": "nothing", or the names of the kinds
 // ("threads", "files", "sockets", "device-memory", "shared-memory").

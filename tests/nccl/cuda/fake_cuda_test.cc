@@ -124,7 +124,7 @@ TEST(FakeCudaTest, StreamsWorkInOrderAndBesideEachOther) {
     cudaStream_t free = nullptr;
     ASSERT_EQ(cudaStreamCreateWithFlags(&blocked, cudaStreamNonBlocking), cudaSuccess);
     ASSERT_EQ(cudaStreamCreateWithFlags(&free, cudaStreamNonBlocking), cudaSuccess);
-    Gate gate;
+    StreamGate gate;
     fake_cuda::Launch({blocked}, gate.work());
     EXPECT_EQ(cudaStreamQuery(blocked), cudaErrorNotReady);
     EXPECT_EQ(cudaStreamSynchronize(free), cudaSuccess);
@@ -151,8 +151,8 @@ TEST(FakeCudaTest, TheDefaultStreamWaitsForOrdinaryStreamsOnly) {
     cudaStream_t apart = nullptr;
     ASSERT_EQ(cudaStreamCreate(&ordinary), cudaSuccess);
     ASSERT_EQ(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking), cudaSuccess);
-    Gate gate;
-    Gate far;
+    StreamGate gate;
+    StreamGate far;
     fake_cuda::Launch({ordinary}, gate.work());
     fake_cuda::Launch({apart}, far.work());
     fake_cuda::Launch({nullptr}, [] {});

@@ -21,7 +21,7 @@ void Kernel() {}
 bool Waits(const std::function<void()>& call) {
   cudaStream_t stream = nullptr;
   EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  Gate gate;
+  StreamGate gate;
   fake_cuda::Launch({stream}, gate.work());
   std::atomic<bool> returned{false};
   std::thread caller([&] {

@@ -13,7 +13,7 @@ namespace {
 
 TEST(FakeCudaPerThreadStream, EachThreadHasItsOwn) {
   InProcess({}, [] {
-    Gate gate;
+    StreamGate gate;
     std::thread other([&] {
       fake_cuda::Launch({cudaStreamPerThread}, gate.work());
       EXPECT_EQ(cudaStreamQuery(cudaStreamPerThread), cudaErrorNotReady);
@@ -30,7 +30,7 @@ TEST(FakeCudaPerThreadStream, EachThreadHasItsOwn) {
 
 TEST(FakeCudaPerThreadStream, TheLegacyStreamWaitsForIt) {
   InProcess({}, [] {
-    Gate gate;
+    StreamGate gate;
     fake_cuda::Launch({cudaStreamPerThread}, gate.work());
     fake_cuda::Launch({cudaStreamLegacy}, [] {});
     EXPECT_EQ(cudaStreamQuery(cudaStreamLegacy), cudaErrorNotReady);

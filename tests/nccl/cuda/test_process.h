@@ -43,7 +43,7 @@ Function* Driver(const char* name) {
 }
 
 // Work that waits until the test releases it.
-struct Gate {
+struct StreamGate {
   std::atomic<bool> open{false};
   std::function<void()> work() {
     return [this] {

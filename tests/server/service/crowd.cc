@@ -26,7 +26,7 @@ void Notify(grpc::CompletionQueue* queue) {
   void* tag = nullptr;
   bool ok = false;
   while (queue->Next(&tag, &ok)) {
-    auto* const operation = static_cast<Operation*>(tag);
+    auto* const operation = static_cast<QueuedOperation*>(tag);
     operation->ok = ok;
     operation->done.Notify();
   }
@@ -76,7 +76,7 @@ v1::AttachRequest Crowd::AttachRequest(Member* member) const {
 }
 
 absl::Status Crowd::Attach() {
-  std::vector<Operation> started(members_.size());
+  std::vector<QueuedOperation> started(members_.size());
   for (size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
     member.stream_context = std::make_unique<grpc::ClientContext>();
@@ -85,7 +85,7 @@ absl::Status Crowd::Attach() {
         stub_->PrepareAsyncAttach(member.stream_context.get(), AttachRequest(&member), &queue_);
     member.stream->StartCall(&started[i]);
   }
-  for (Operation& operation : started) operation.Wait();
+  for (QueuedOperation& operation : started) operation.Wait();
   for (Member& member : members_) {
     if (absl::Status s = ReadFirstEvent(&member); !s.ok()) return s;
   }
@@ -93,11 +93,11 @@ absl::Status Crowd::Attach() {
 }
 
 absl::Status Crowd::ReadFirstEvent(Member* member) {
-  Operation read;
+  QueuedOperation read;
   v1::AttachResponse event;
   member->stream->Read(&event, &read);
   if (!read.Wait()) {
-    Operation ended;
+    QueuedOperation ended;
     grpc::Status status;
     member->stream->Finish(&status, &ended);
     ended.Wait();
@@ -112,7 +112,7 @@ void Crowd::Disconnect() {
   for (Member& member : members_) {
     if (member.stream == nullptr) continue;
     member.stream_context->TryCancel();
-    Operation ended;
+    QueuedOperation ended;
     grpc::Status status;
     member.stream->Finish(&status, &ended);
     ended.Wait();

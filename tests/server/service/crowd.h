@@ -20,7 +20,7 @@
 namespace muster::testing {
 
 // A tag of a completion queue that waits for the end of one operation.
-struct Operation {
+struct QueuedOperation {
   absl::Notification done;
   bool ok = false;
   bool Wait() {
@@ -61,7 +61,7 @@ class UnreadCall {
     read_ = true;
     Response response;
     grpc::Status status;
-    Operation operation;
+    QueuedOperation operation;
     rpc_->Finish(&response, &status, &operation);
     operation.Wait();
     if (!status.ok()) return FromGrpc(status);
@@ -71,7 +71,7 @@ class UnreadCall {
  private:
   grpc::ClientContext context_;
   const std::unique_ptr<Rpc> rpc_;
-  Operation answered_;
+  QueuedOperation answered_;
   bool read_ = false;
 };
 
