@@ -52,7 +52,7 @@ make_repository() {
 # run ARGUMENT...: runs tools/check. Leaves its exit status in $status, and the gates' arguments in
 # files below $root.
 run() {
-  rm -f "$root"/{shell,format,build_files,protos,links,prose,spell,tidy}
+  rm -f "$root"/{shell,format,build_files,protos,classes,links,prose,spell,tidy}
   status=0
   ROOT=$root MUSTER_CHECK_HOME=$root/home PYTHON=$root/bin/python PATH=$root/bin:$PATH \
     "$repository/tools/check" "$@" > "$root/output" 2>&1 || status=$?
@@ -100,7 +100,7 @@ expect_status 0
 expect_given tidy committed.cc old.cc
 expect_given format --dry-run -Werror committed.cc new.cu old.cc
 expect_given build_files
-[[ -e $root/protos && -e $root/links && -e $root/prose ]] || fail "not all gates were run"
+[[ -e $root/protos && -e $root/classes && -e $root/links && -e $root/prose ]] || fail "not all gates were run"
 
 echo "== since a commit, everything, and without clang-tidy"
 run --since "$commit_third"
@@ -140,7 +140,7 @@ expect_said "check: format shell spell: what they have found is above"
 /usr/bin/python3 - "$root/xml" <<'EOF' || fail "the XML is not as expected: $(cat "$root/xml")"
 import sys, xml.etree.ElementTree as tree
 cases = {case.get("name"): case.find("failure") for case in tree.parse(sys.argv[1]).iter("testcase")}
-assert list(cases) == ["format", "shell", "build", "proto", "links", "prose", "spell", "tidy"], cases
+assert list(cases) == ["format", "shell", "build", "proto", "classes", "links", "prose", "spell", "tidy"], cases
 assert {name for name, failure in cases.items() if failure is not None} == {"format", "shell", "spell"}, cases
 assert "bad.cc:4" in cases["format"].get("message")
 EOF
