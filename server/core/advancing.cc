@@ -2,8 +2,8 @@
 // possible elsewhere.
 
 #include "absl/strings/str_cat.h"
+#include "server/core/api/describe.h"
 #include "server/core/coordinator_impl.h"
-#include "server/core/describe.h"
 
 namespace muster::core {
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "server/core/checkpoint.h"
-#include "server/core/input.h"
-#include "server/core/metrics.h"
-#include "server/core/options.h"
-#include "server/core/timeline.h"
-#include "server/core/types.h"
+#include "server/core/api/checkpoint.h"
+#include "server/core/api/input.h"
+#include "server/core/api/options.h"
+#include "server/core/api/types.h"
+#include "server/core/insight/metrics.h"
+#include "server/core/statistics/timeline.h"
 
 namespace muster::core {
 

@@ -16,7 +16,7 @@
 #include "common/nearest_name.h"
 #include "common/termination_log.h"
 #include "common/workload.h"
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 #include "server/daemon/flag_values.h"
 #include "server/service/daemon_version.h"
 

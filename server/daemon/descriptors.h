@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 
 namespace muster::daemon {
 

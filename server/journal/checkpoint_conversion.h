@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/core/checkpoint.h"
-#include "server/core/vocabulary.h"
+#include "server/core/api/checkpoint.h"
+#include "server/core/api/vocabulary.h"
 #include "server/journal/journal.pb.h"
 #include "server/journal/kept_request.h"
 #include "server/journal/stand_ins.h"

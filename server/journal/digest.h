@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "server/core/effects.h"
+#include "server/core/api/effects.h"
 
 namespace muster::journal {
 

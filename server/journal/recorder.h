@@ -7,9 +7,9 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "server/core/checkpoint.h"
-#include "server/core/effects.h"
-#include "server/core/options.h"
+#include "server/core/api/checkpoint.h"
+#include "server/core/api/effects.h"
+#include "server/core/api/options.h"
 #include "server/journal/encoder.h"
 #include "server/journal/kept_request.h"
 #include "server/journal/segments.h"

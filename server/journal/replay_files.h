@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/vocabulary.h"
+#include "server/core/api/vocabulary.h"
 #include "server/journal/replayer.h"
 
 namespace muster::journal {

@@ -2,7 +2,7 @@
 #define MUSTER_SERVER_JOURNAL_RESTORED_INPUT_H_
 
 #include "absl/status/statusor.h"
-#include "server/core/input.h"
+#include "server/core/api/input.h"
 #include "server/journal/journal.pb.h"
 #include "server/journal/stand_ins.h"
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/overloaded.h"
-#include "server/core/describe.h"
-#include "server/core/rpc_name.h"
+#include "server/core/api/describe.h"
+#include "server/core/api/rpc_name.h"
 
 namespace muster::journal {
 namespace {

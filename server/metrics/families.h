@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/counters.h"
+#include "server/core/statistics/counters.h"
 
 namespace muster::metrics {
 

@@ -1,8 +1,8 @@
 #ifndef MUSTER_SERVER_METRICS_JOB_FAMILIES_H_
 #define MUSTER_SERVER_METRICS_JOB_FAMILIES_H_
 
-#include "server/core/metrics.h"
-#include "server/core/options.h"
+#include "server/core/api/options.h"
+#include "server/core/insight/metrics.h"
 #include "server/metrics/families.h"
 
 namespace muster::metrics {

@@ -6,7 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 #include "server/service/pieces.h"
 
 namespace muster::service {

@@ -2,7 +2,7 @@
 #define MUSTER_SERVER_SERVICE_CLAIM_CONVERSION_H_
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/claim.h"
+#include "server/core/api/claim.h"
 #include "server/service/request_reader.h"
 
 namespace muster::service {

@@ -5,7 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 
 namespace muster::service {
 

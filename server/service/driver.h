@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/coordinator.h"
-#include "server/core/inquiry_desk.h"
+#include "server/core/diagnosis/inquiry_desk.h"
 #include "server/journal/recorder.h"
 #include "server/service/clock.h"
 #include "server/service/log_queue.h"

@@ -2,8 +2,8 @@
 #define MUSTER_SERVER_SERVICE_EVENT_CONVERSION_H_
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/options.h"
-#include "server/core/types.h"
+#include "server/core/api/options.h"
+#include "server/core/api/types.h"
 
 namespace muster::service {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 #include "spdlog/logger.h"
 
 namespace muster::service {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "google/protobuf/message_lite.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 
 namespace muster::service {
 

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "common/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 
 // Converts requests of the wire to the core's. Returns INVALID_ARGUMENT with the name of the first
 // field that is malformed by itself: a missing message, an enum or oneof that is not set, a

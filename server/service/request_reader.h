@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 
 // Conversions of the parts that the wire's messages share, for request_conversion.cc and
 // claim_conversion.cc. A problem with a part is noted in the Reader; the returned value is then

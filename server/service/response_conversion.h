@@ -7,8 +7,8 @@
 
 #include "google/protobuf/message.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/timeline.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
+#include "server/core/statistics/timeline.h"
 #include "server/service/pieces.h"
 
 // Converts answers of the core to responses of the wire. `answer` must be of the kind that the

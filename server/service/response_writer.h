@@ -5,7 +5,7 @@
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 
 // Conversions of the parts that answers and events of the wire share.
 namespace muster::service {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "server/core/effects.h"
+#include "server/core/api/effects.h"
 
 namespace muster::service {
 

@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "server/core/types.h"
+#include "server/core/api/types.h"
 
 namespace muster::service {
 

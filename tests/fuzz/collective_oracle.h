@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/effects.h"
-#include "server/core/requests.h"
+#include "server/core/api/effects.h"
+#include "server/core/api/requests.h"
 
 namespace muster::fuzz {
 

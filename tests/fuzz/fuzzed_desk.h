@@ -9,7 +9,7 @@
 
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/coordinator.h"
-#include "server/core/inquiry_desk.h"
+#include "server/core/diagnosis/inquiry_desk.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/members.h"
 #include "tests/fuzz/message_filler.h"

@@ -1,7 +1,7 @@
 #ifndef MUSTER_TESTS_FUZZ_FUZZED_OPTIONS_H_
 #define MUSTER_TESTS_FUZZ_FUZZED_OPTIONS_H_
 
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 #include "tests/fuzz/byte_source.h"
 
 namespace muster::fuzz {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/coordinator.h"
-#include "server/core/node_batches.h"
+#include "server/core/job/node_batches.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"

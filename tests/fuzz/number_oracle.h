@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/options.h"
-#include "server/core/requests.h"
+#include "server/core/api/options.h"
+#include "server/core/api/requests.h"
 
 namespace muster::fuzz {
 

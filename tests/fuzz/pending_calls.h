@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "server/core/effects.h"
+#include "server/core/api/effects.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/promises.h"
 

@@ -3,7 +3,7 @@
 
 #include "client/src/protocol/requests.h"
 #include "common/rpcs.h"
-#include "server/core/effects.h"
+#include "server/core/api/effects.h"
 #include "server/service/response_conversion.h"
 
 namespace muster::simulation {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/answer_size.h"
+#include "server/core/api/answer_size.h"
 
 namespace muster::simulation {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 
 namespace muster::simulation {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/process_secret.h"
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 #include "tests/simulation/random.h"
 
 namespace muster::simulation {

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "client/src/protocol/requests.h"
-#include "server/core/job_status.h"
+#include "server/core/api/job_status.h"
 
 namespace muster::simulation {
 

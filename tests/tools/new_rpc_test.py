@@ -71,9 +71,9 @@ class NewRpcTest(unittest.TestCase):
             self.assert_refuses(name, "write it as CountMembers")
 
     def test_refuses_a_tree_that_was_rearranged(self):
-        path = self.copy / "server/core/input.h"
+        path = self.copy / "server/core/api/input.h"
         path.write_text(path.read_text().replace("MemberCall =", "CallOfAMember ="))
-        self.assert_refuses("CountMembers", "server/core/input.h has 0 places")
+        self.assert_refuses("CountMembers", "server/core/api/input.h has 0 places")
 
 
 if __name__ == "__main__":

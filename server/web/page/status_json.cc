@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "server/core/describe.h"
+#include "server/core/api/describe.h"
 
 namespace muster::web {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 #include "server/service/driver.h"
 
 namespace muster::web {

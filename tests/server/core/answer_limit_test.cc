@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/answer_size.h"
+#include "server/core/api/answer_size.h"
 #include "tests/server/core/harness.h"
 
 namespace muster::core {

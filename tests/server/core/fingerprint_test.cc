@@ -1,5 +1,5 @@
 // Members whose environment differs from the environment of the others.
-#include "server/core/fingerprint.h"
+#include "server/core/api/fingerprint.h"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // The rule that decides when an epoch forms: pure logic, from counts of survivors and newcomers.
 
-#include "server/core/formation.h"
+#include "server/core/formation/formation.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/validation.h"
+#include "server/core/api/validation.h"
 #include "tests/server/core/harness.h"
 
 namespace muster::core {

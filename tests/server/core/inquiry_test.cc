@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/inquiry_desk.h"
+#include "server/core/diagnosis/inquiry_desk.h"
 #include "tests/server/core/harness.h"
 
 namespace muster::core {

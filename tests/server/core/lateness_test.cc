@@ -1,7 +1,7 @@
 // Stragglers: which rank is late, for which operation, how often and by how much. Also the early
 // warning of an unusually long wait.
 
-#include "server/core/lateness.h"
+#include "server/core/statistics/lateness.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

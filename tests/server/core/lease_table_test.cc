@@ -1,5 +1,5 @@
 // The lease table alone: what it keeps, and what it forgets.
-#include "server/core/lease_table.h"
+#include "server/core/leases/lease_table.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

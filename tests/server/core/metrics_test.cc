@@ -1,6 +1,6 @@
 // The counters and the gauges of a coordinator.
 
-#include "server/core/metrics.h"
+#include "server/core/insight/metrics.h"
 
 #include <numeric>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/counters.h"
+#include "server/core/statistics/counters.h"
 #include "tests/server/core/harness.h"
 
 namespace muster::core {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/lease_table.h"
+#include "server/core/leases/lease_table.h"
 
 namespace muster::core {
 

@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/validation.h"
+#include "server/core/api/validation.h"
 #include "tests/server/core/node_collectives.h"
 
 namespace muster::core {

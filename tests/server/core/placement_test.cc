@@ -1,6 +1,6 @@
 // The assignment of ranks: by node and request in the first epoch, and by survivors in later ones.
 
-#include "server/core/placement.h"
+#include "server/core/formation/placement.h"
 
 #include <string>
 #include <vector>

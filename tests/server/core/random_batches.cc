@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
-#include "server/core/node_batches.h"
+#include "server/core/job/node_batches.h"
 #include "tests/server/core/random_schedule.h"
 
 namespace muster::core {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "server/core/lease_table.h"
+#include "server/core/leases/lease_table.h"
 #include "tests/server/core/naive_leases.h"
 
 namespace muster::core {

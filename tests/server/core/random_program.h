@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/requests.h"
+#include "server/core/api/requests.h"
 
 namespace muster::core {
 

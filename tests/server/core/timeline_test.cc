@@ -1,6 +1,6 @@
 // The timeline: which events it keeps and for how long, and what it leaves out.
 
-#include "server/core/timeline.h"
+#include "server/core/statistics/timeline.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

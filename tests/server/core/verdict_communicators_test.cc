@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/verdict.h"
+#include "server/core/diagnosis/verdict.h"
 #include "tests/server/core/verdict_job.h"
 
 namespace muster::core {

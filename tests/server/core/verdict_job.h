@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/verdict.h"
+#include "server/core/diagnosis/verdict.h"
 
 namespace muster::core {
 

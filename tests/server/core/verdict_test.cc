@@ -1,6 +1,6 @@
 // Verdicts: one sentence for each state of a job and what its launchers have reported.
 
-#include "server/core/verdict.h"
+#include "server/core/diagnosis/verdict.h"
 
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "server/core/effects.h"
-#include "server/core/options.h"
+#include "server/core/api/effects.h"
+#include "server/core/api/options.h"
 
 namespace muster::journal {
 

@@ -1,5 +1,5 @@
 // The metrics of a coordinator, as Prometheus gets them.
-#include "server/core/metrics.h"
+#include "server/core/insight/metrics.h"
 
 #include <limits>
 #include <set>
@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/core/options.h"
+#include "server/core/api/options.h"
 #include "server/metrics/families.h"
 #include "server/metrics/job_families.h"
 #include "server/metrics/process_figures.h"

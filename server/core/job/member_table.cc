@@ -1,0 +1,142 @@
+#include "server/core/job/member_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/api/describe.h"
+
+namespace muster::core {
+namespace {
+
+template <class Map, class Key>
+Member* FindIn(const Map& map, const Key& key) {
+  const auto it = map.find(key);
+  return it == map.end() ? nullptr : &*it->second;
+}
+
+}  // namespace
+
+std::string Member::who() const { return Who(rank_, identity, *names_); }
+
+Member* MemberTable::Find(const Incarnation& incarnation) const {
+  return FindIn(members_, incarnation);
+}
+
+Member* MemberTable::FindBySession(uint64_t counter) const { return FindIn(sessions_, counter); }
+
+Member* MemberTable::FindByStream(WaiterId stream) const { return FindIn(streams_, stream); }
+
+Member* MemberTable::Add(const MemberIdentity& identity, Time now) {
+  node_names_.Add(identity.node_id);
+  auto member = std::make_unique<Member>(identity, ++arrivals_, &node_names_, now);
+  return members_.emplace(identity.incarnation, std::move(member)).first->second.get();
+}
+
+void MemberTable::Remove(Member* member) {
+  if (member->attached()) CloseStream(member);
+  sessions_.erase(member->session_.counter);
+  graces_.Clear(member->incarnation());
+  Count(*member, -1);
+  node_names_.Remove(member->identity.node_id);
+  members_.erase(Incarnation(member->incarnation()));
+}
+
+void MemberTable::StartSession(Member* member, const SessionId& session, WaiterId stream) {
+  graces_.Clear(member->incarnation());
+  sessions_[session.counter] = member;
+  streams_[stream] = member;
+  Update(member, [&](Member* m) {
+    m->session_ = session;
+    m->stream_ = stream;
+  });
+}
+
+void MemberTable::EndSession(Member* member) {
+  sessions_.erase(member->session_.counter);
+  if (member->attached()) CloseStream(member);
+}
+
+void MemberTable::CloseStream(Member* member) {
+  streams_.erase(member->stream_);
+  Update(member, [](Member* m) { m->stream_ = 0; });
+}
+
+std::vector<WaiterId> MemberTable::Streams() const {
+  std::vector<WaiterId> streams;
+  streams.reserve(streams_.size());
+  for (const auto& [stream, member] : streams_) streams.push_back(stream);
+  std::sort(streams.begin(), streams.end());
+  return streams;
+}
+
+void MemberTable::StartGrace(const Member& member, Time until) {
+  graces_.Set(member.incarnation(), until);
+}
+
+std::vector<Member*> MemberTable::TakeExpiredGraces(Time now) {
+  std::vector<Member*> expired;
+  while (std::optional<Incarnation> incarnation = graces_.Pop(now)) {
+    expired.push_back(Find(*incarnation));
+  }
+  return expired;
+}
+
+void MemberTable::SetRank(Member* member, uint32_t rank) {
+  Update(member, [&](Member* m) { m->rank_ = rank; });
+}
+
+void MemberTable::StartLeaving(Member* member) {
+  Update(member, [](Member* m) { m->leaving_ = true; });
+}
+
+void MemberTable::MarkLeft(Member* member) {
+  graces_.Clear(member->incarnation());
+  Update(member, [](Member* m) { m->left_ = true; });
+}
+
+void MemberTable::MarkLost(Member* member, Failure failure) {
+  graces_.Clear(member->incarnation());
+  Update(member, [&](Member* m) { m->lost_ = std::move(failure); });
+}
+
+void MemberTable::NoteExit(Member* member, const ExitReport& report) {
+  Update(member, [&](Member* m) { m->exit_ = report; });
+}
+
+void MemberTable::SetSeeks(Member* member, bool seeks) {
+  Update(member, [&](Member* m) { m->seeks_ = seeks; });
+}
+
+void MemberTable::LeaveEpoch(Member* member) {
+  Update(member, [](Member* m) {
+    m->rank_.reset();
+    m->lost_.reset();
+    m->exit_.reset();
+    m->leaving_ = m->left_ = false;
+    m->sends_for_node = false;
+  });
+}
+
+MemberTable::Tally MemberTable::Recount() const {
+  Tally tally;
+  for (const auto& [incarnation, member] : members_) Count(*member, +1, &tally);
+  return tally;
+}
+
+void MemberTable::Count(const Member& member, int by, Tally* tally) {
+  const auto count = [by](bool is, size_t* total) {
+    if (is) *total += by;
+  };
+  const bool waits = member.attached() && member.seeks();
+  if (!member.rank()) return count(waits, &tally->newcomers);
+  count(member.attached(), &tally->attached);
+  count(!member.attached() && !member.left(), &tally->detached);
+  count(!member.accounted_for(), &tally->unaccounted);
+  count(!member.leaving() && !member.gone(), &tally->staying);
+  count(member.leaving(), &tally->leaving);
+  count(member.gone(), &tally->gone);
+  count(waits, &tally->rejoined);
+  count(!waits && !member.gone(), &tally->awaited);
+}
+
+}  // namespace muster::core
