@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/text_table.h"
-#include "client/launcher/rank_ranges.h"
+#include "client/launcher/wording/rank_ranges.h"
 #include "client/observe/bundle_folder.h"
 #include "common/process_condition.h"
 #include "common/reflow.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/rank_environment.h"
-#include "client/launcher/spawn.h"
+#include "client/launcher/plan/rank_environment.h"
+#include "client/launcher/process/spawn.h"
 #include "common/writable_folder.h"
 
 namespace muster::cli {

@@ -7,7 +7,7 @@
 #include "absl/time/time.h"
 #include "client/cli/coordinator_flag.h"
 #include "client/cli/question.h"
-#include "client/launcher/coordinator_client.h"
+#include "client/launcher/coordinator/coordinator_client.h"
 #include "common/exit_codes.h"
 
 namespace muster::cli {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/launcher/job_plan.h"
+#include "client/launcher/plan/job_plan.h"
 #include "common/workload.h"
 
 namespace muster::cli {

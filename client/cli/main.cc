@@ -26,7 +26,7 @@
 #include "client/cli/replay_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/status_command.h"
-#include "client/launcher/gpu_count.h"
+#include "client/launcher/process/gpu_count.h"
 #include "common/exit_codes.h"
 #include "common/known_variables.h"
 #include "common/random_bytes.h"

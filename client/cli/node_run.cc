@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/launcher/process_end.h"
+#include "client/launcher/wording/process_end.h"
 #include "common/exit_codes.h"
 #include "common/steady_now.h"
 #include "common/termination_log.h"

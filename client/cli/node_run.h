@@ -7,7 +7,7 @@
 #include "client/cli/executed_ranks.h"
 #include "client/cli/launch_plan.h"
 #include "client/cli/output.h"
-#include "client/launcher/event_loop.h"
+#include "client/launcher/process/event_loop.h"
 #include "client/launcher/supervisor.h"
 
 namespace muster::cli {

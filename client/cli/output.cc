@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/pseudo_terminal.h"
-#include "client/launcher/process_end.h"
+#include "client/launcher/wording/process_end.h"
 #include "common/steady_now.h"
 
 namespace muster::cli {

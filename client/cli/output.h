@@ -15,8 +15,8 @@
 #include "client/cli/line_mixer.h"
 #include "client/cli/log_files.h"
 #include "client/cli/writer.h"
-#include "client/launcher/event_loop.h"
-#include "client/launcher/output_tails.h"
+#include "client/launcher/process/event_loop.h"
+#include "client/launcher/process/output_tails.h"
 
 namespace muster::cli {
 

@@ -14,7 +14,7 @@
 #include "client/cli/question.h"
 #include "client/cli/status_report.h"
 #include "client/cli/terminal_width.h"
-#include "client/launcher/coordinator_client.h"
+#include "client/launcher/coordinator/coordinator_client.h"
 #include "common/exit_codes.h"
 #include "common/host_port.h"
 

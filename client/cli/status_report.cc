@@ -16,7 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "client/cli/text_table.h"
-#include "client/launcher/rank_ranges.h"
+#include "client/launcher/wording/rank_ranges.h"
 #include "common/node_names.h"
 #include "common/operation_words.h"
 #include "common/reflow.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "client/launcher/event_fd.h"
+#include "client/launcher/process/event_fd.h"
 #include "common/start_thread.h"
 
 namespace muster::cli {

@@ -16,8 +16,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/launcher/process_end.h"
-#include "client/launcher/rank_environment.h"
+#include "client/launcher/plan/rank_environment.h"
+#include "client/launcher/wording/process_end.h"
 #include "client/src/base/outcome.h"
 #include "muster/exit_code.h"
 #include "muster/log.h"

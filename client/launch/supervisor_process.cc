@@ -17,11 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/launch/forked_ranks.h"
 #include "client/launch/result_codec.h"
-#include "client/launcher/event_loop.h"
-#include "client/launcher/process_end.h"
-#include "client/launcher/process_tree.h"
-#include "client/launcher/signal_relay.h"
+#include "client/launcher/process/event_loop.h"
+#include "client/launcher/process/process_tree.h"
+#include "client/launcher/process/signal_relay.h"
 #include "client/launcher/supervisor.h"
+#include "client/launcher/wording/process_end.h"
 
 namespace muster::internal {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "client/launcher/job_plan.h"
+#include "client/launcher/plan/job_plan.h"
 #include "muster/launch.h"
 
 namespace muster::internal {

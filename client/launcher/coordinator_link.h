@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/launcher/client_group.h"
-#include "client/launcher/event_loop.h"
-#include "client/launcher/inquiry_responder.h"
-#include "client/launcher/job_plan.h"
-#include "client/launcher/job_watch.h"
-#include "client/launcher/muster_use.h"
-#include "client/launcher/rank_reporter.h"
+#include "client/launcher/coordinator/client_group.h"
+#include "client/launcher/coordinator/inquiry_responder.h"
+#include "client/launcher/coordinator/job_watch.h"
+#include "client/launcher/coordinator/muster_use.h"
+#include "client/launcher/coordinator/rank_reporter.h"
+#include "client/launcher/plan/job_plan.h"
+#include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/run_outcome.h"
+#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 

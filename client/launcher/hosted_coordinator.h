@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/launcher/coordinator_process.h"
-#include "client/launcher/ending_signals.h"
-#include "client/launcher/event_loop.h"
-#include "client/launcher/job_plan.h"
-#include "client/launcher/process_end.h"
+#include "client/launcher/plan/coordinator_process.h"
+#include "client/launcher/plan/job_plan.h"
+#include "client/launcher/process/ending_signals.h"
+#include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_starter.h"
+#include "client/launcher/wording/process_end.h"
 
 namespace muster::launcher {
 

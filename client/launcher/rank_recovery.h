@@ -5,16 +5,16 @@
 #include <optional>
 #include <vector>
 
-#include "client/launcher/cleanup.h"
+#include "client/launcher/coordinator/rank_reporter.h"
 #include "client/launcher/coordinator_link.h"
 #include "client/launcher/group_restart.h"
-#include "client/launcher/job_plan.h"
-#include "client/launcher/process_end.h"
-#include "client/launcher/rank_reporter.h"
+#include "client/launcher/plan/job_plan.h"
+#include "client/launcher/process/cleanup.h"
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/run_outcome.h"
+#include "client/launcher/wording/process_end.h"
+#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 

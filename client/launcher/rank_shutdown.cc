@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/rank_ranges.h"
+#include "client/launcher/wording/rank_ranges.h"
 #include "common/steady_now.h"
 
 namespace muster::launcher {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "client/launcher/job_plan.h"
+#include "client/launcher/plan/job_plan.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/run_outcome.h"
+#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 

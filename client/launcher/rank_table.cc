@@ -11,7 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/launcher/master_port.h"
+#include "client/launcher/plan/master_port.h"
 #include "common/process_secret.h"
 #include "common/steady_now.h"
 

@@ -10,12 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/launcher/cleanup.h"
-#include "client/launcher/event_loop.h"
 #include "client/launcher/hosted_coordinator.h"
-#include "client/launcher/job_plan.h"
-#include "client/launcher/leftover_finder.h"
-#include "client/launcher/process_tree.h"
+#include "client/launcher/plan/job_plan.h"
+#include "client/launcher/plan/leftover_finder.h"
+#include "client/launcher/process/cleanup.h"
+#include "client/launcher/process/event_loop.h"
+#include "client/launcher/process/process_tree.h"
 #include "client/launcher/rank_starter.h"
 #include "common/rank_activity.h"
 

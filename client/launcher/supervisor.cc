@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/cleanup.h"
-#include "client/launcher/node_name.h"
-#include "client/launcher/process_tree.h"
-#include "client/launcher/rank_ranges.h"
-#include "client/launcher/signal_relay.h"
+#include "client/launcher/plan/node_name.h"
+#include "client/launcher/process/cleanup.h"
+#include "client/launcher/process/process_tree.h"
+#include "client/launcher/process/signal_relay.h"
+#include "client/launcher/wording/rank_ranges.h"
 #include "client/observe/bundle.h"
 #include "common/steady_now.h"
 

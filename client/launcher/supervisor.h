@@ -9,16 +9,16 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_link.h"
-#include "client/launcher/ending_signals.h"
-#include "client/launcher/event_loop.h"
 #include "client/launcher/hosted_coordinator.h"
-#include "client/launcher/job_plan.h"
-#include "client/launcher/process_end.h"
+#include "client/launcher/plan/job_plan.h"
+#include "client/launcher/process/ending_signals.h"
+#include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_recovery.h"
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/run_outcome.h"
+#include "client/launcher/wording/process_end.h"
+#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 

@@ -1,5 +1,5 @@
 // Tests of where the launcher looks for musterd.
-#include "client/launcher/find_program.h"
+#include "client/launcher/process/find_program.h"
 
 #include <sys/stat.h>
 

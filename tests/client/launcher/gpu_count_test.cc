@@ -1,5 +1,5 @@
 // Tests of how the launcher counts GPUs.
-#include "client/launcher/gpu_count.h"
+#include "client/launcher/process/gpu_count.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Tests of what a launcher sends of its gathered files to a coordinator that limits the size of
 // calls, and of what it writes.
 
-#include "client/launcher/inquiry_gatherer.h"
+#include "client/launcher/coordinator/inquiry_gatherer.h"
 
 #include <cstddef>
 #include <filesystem>

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/cleanup.h"
-#include "client/launcher/leftover_finder.h"
-#include "client/launcher/process_tree.h"
+#include "client/launcher/plan/leftover_finder.h"
+#include "client/launcher/process/cleanup.h"
+#include "client/launcher/process/process_tree.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/process.h"

@@ -1,6 +1,6 @@
 // Tests of the last lines of ranks' output, for bundles of hangs.
 
-#include "client/launcher/output_tails.h"
+#include "client/launcher/process/output_tails.h"
 
 #include <string>
 

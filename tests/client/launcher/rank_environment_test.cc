@@ -1,8 +1,8 @@
 // Tests of the environment that a launcher gives its ranks.
-#include "client/launcher/rank_environment.h"
+#include "client/launcher/plan/rank_environment.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/master_port.h"
+#include "client/launcher/plan/master_port.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
 // Tests of when a launcher restarts its coordinator.
-#include "client/launcher/restart_backoff.h"
+#include "client/launcher/process/restart_backoff.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Tests of which signals a launcher passes on to its supervisor.
-#include "client/launcher/signal_relay.h"
+#include "client/launcher/process/signal_relay.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
-#include "client/launcher/process_end.h"
-#include "client/launcher/rank_ranges.h"
-#include "client/launcher/run_outcome.h"
+#include "client/launcher/wording/process_end.h"
+#include "client/launcher/wording/rank_ranges.h"
+#include "client/launcher/wording/run_outcome.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,0 +1,63 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_PLAN_JOB_PLAN_H_
+#define MUSTER_CLIENT_LAUNCHER_PLAN_JOB_PLAN_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/launcher/plan/coordinator_process.h"
+#include "common/credential_files.h"
+#include "common/host_port.h"
+
+namespace muster::launcher {
+
+inline constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
+inline constexpr absl::Duration kDefaultFailureWait = absl::Seconds(5);
+
+// Which processes are restarted when a rank fails.
+enum class RestartScope {
+  kRank,   // that rank
+  kGroup,  // all ranks of the node
+  kAuto,   // kGroup if the coordinator says that no process has joined the job, else kRank
+};
+
+// The part of a job that runs on this node, after validation.
+struct JobPlan {
+  std::string job;
+  int nproc_per_node = 1;
+  int nnodes = 1;
+  int node_rank = 0;
+  std::string node_id;  // empty: each rank finds its own
+
+  // Where the coordinator listens. If it is hosted here on a free port, the port is not known until
+  // it listens.
+  HostPort coordinator;
+  std::optional<CoordinatorCommand> hosted;  // unset: another launcher or service hosts it
+  // The port of what the program opens on rank 0. If unset, a free port, or MasterPort() if there
+  // are several nodes.
+  std::optional<int> master_port;
+  // The credentials that this launcher and its ranks use. If the hosted coordinator has its own
+  // token, they are set once it listens.
+  CredentialFiles credentials;
+
+  // The folder for this node's bundle when a hang is detected. If empty, none is written.
+  std::string debug_dir;
+
+  absl::Duration grace = kDefaultGrace;               // from the first signal to SIGKILL
+  absl::Duration failure_wait = kDefaultFailureWait;  // from a failure to the first signal
+  int max_restarts = 0;                               // on this node, of one rank or of all
+  RestartScope restart = RestartScope::kRank;         // what a restart restarts
+  int min_world_size = 1;                             // equal to the world size if not elastic
+  int max_world_size = 1;
+
+  // Returns whether the job survives the loss of a rank, by a restart or with fewer ranks.
+  bool elastic() const {
+    return max_restarts > 0 || min_world_size < world_size() || max_world_size > world_size();
+  }
+  int world_size() const { return nnodes * nproc_per_node; }
+  int GlobalRank(int local_rank) const { return node_rank * nproc_per_node + local_rank; }
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_PLAN_JOB_PLAN_H_
