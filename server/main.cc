@@ -33,7 +33,7 @@
 #include "server/daemon/pages.h"
 #include "server/daemon/port_file.h"
 #include "server/daemon/signals.h"
-#include "server/service/daemon_version.h"
+#include "server/service/base/daemon_version.h"
 #include "server/service/server.h"
 #include "server/web/http_server.h"
 #include "spdlog/spdlog.h"

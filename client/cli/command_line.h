@@ -3,11 +3,11 @@
 
 #include <variant>
 
-#include "client/cli/debug_command.h"
-#include "client/cli/health_command.h"
-#include "client/cli/launch_plan.h"
-#include "client/cli/replay_command.h"
-#include "client/cli/status_command.h"
+#include "client/cli/inquire/debug_command.h"
+#include "client/cli/inquire/health_command.h"
+#include "client/cli/inquire/replay_command.h"
+#include "client/cli/inquire/status_command.h"
+#include "client/cli/run/launch_plan.h"
 
 namespace muster::cli {
 

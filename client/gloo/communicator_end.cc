@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/gloo/sigpipe_guard.h"
+#include "client/gloo/connections/sigpipe_guard.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/job/rank_names.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/gloo/end_channel.h"
-#include "client/gloo/interruptor.h"
-#include "client/gloo/operation.h"
+#include "client/gloo/collectives/operation.h"
+#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/endings/end_channel.h"
 #include "client/src/base/deadline.h"
 #include "muster/group.h"
 

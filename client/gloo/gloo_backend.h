@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "client/gloo/collective_plane.h"
-#include "client/gloo/collectives.h"
+#include "client/gloo/collectives/collective_plane.h"
+#include "client/gloo/collectives/collectives.h"
+#include "client/gloo/collectives/operation.h"
 #include "client/gloo/communicator_end.h"
-#include "client/gloo/gloo_peer_info.h"
-#include "client/gloo/interruptor.h"
-#include "client/gloo/mesh.h"
-#include "client/gloo/node_layout.h"
-#include "client/gloo/operation.h"
+#include "client/gloo/connections/gloo_peer_info.h"
+#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/connections/mesh.h"
+#include "client/gloo/node_memory/node_layout.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/node/shared_region.h"
 

@@ -18,7 +18,7 @@
 #include "common/workload.h"
 #include "server/core/api/options.h"
 #include "server/daemon/flag_values.h"
-#include "server/service/daemon_version.h"
+#include "server/service/base/daemon_version.h"
 
 namespace muster::daemon {
 namespace {

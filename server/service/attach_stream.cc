@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/service/event_conversion.h"
-#include "server/service/let_go.h"
+#include "server/service/answers/let_go.h"
+#include "server/service/conversion/event_conversion.h"
 #include "server/service/raw_message.h"
 #include "server/service/status.h"
 

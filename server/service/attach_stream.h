@@ -6,10 +6,10 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/service/driver.h"
-#include "server/service/event_queue.h"
+#include "server/service/answers/unread_answers.h"
+#include "server/service/driver/driver.h"
+#include "server/service/driver/event_queue.h"
 #include "server/service/host.h"
-#include "server/service/unread_answers.h"
 
 namespace muster::service {
 

@@ -10,9 +10,9 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/service/attach_stream.h"
+#include "server/service/conversion/response_conversion.h"
+#include "server/service/conversion/response_writer.h"
 #include "server/service/raw_message.h"
-#include "server/service/response_conversion.h"
-#include "server/service/response_writer.h"
 #include "server/service/status.h"
 #include "server/service/unary_call.h"
 

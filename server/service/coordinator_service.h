@@ -2,9 +2,9 @@
 #define MUSTER_SERVER_SERVICE_COORDINATOR_SERVICE_H_
 
 #include "muster/v1/coordinator.grpc.pb.h"
-#include "server/service/driver.h"
+#include "server/service/answers/unread_answers.h"
+#include "server/service/driver/driver.h"
 #include "server/service/host.h"
-#include "server/service/unread_answers.h"
 
 namespace muster::service {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "grpcpp/support/server_interceptor.h"
-#include "server/service/call_guard.h"
+#include "server/service/credentials/call_guard.h"
 
 namespace muster::service {
 

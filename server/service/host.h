@@ -1,9 +1,9 @@
 #ifndef MUSTER_SERVER_SERVICE_HOST_H_
 #define MUSTER_SERVER_SERVICE_HOST_H_
 
-#include "server/service/call_guard.h"
-#include "server/service/driver.h"
-#include "server/service/unread_answers.h"
+#include "server/service/answers/unread_answers.h"
+#include "server/service/credentials/call_guard.h"
+#include "server/service/driver/driver.h"
 
 namespace muster::service {
 

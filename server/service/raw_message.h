@@ -10,8 +10,8 @@
 #include "google/protobuf/arena.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "server/journal/kept_request.h"
-#include "server/service/request_conversion.h"
+#include "server/journal/records/kept_request.h"
+#include "server/service/conversion/request_conversion.h"
 
 // Messages as bytes: the form in which the service's methods take requests and return answers. gRPC
 // would keep a parsed request as long as its call. A call may be parked for hours, and an Attach

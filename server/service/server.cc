@@ -10,7 +10,7 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/server_builder.h"
-#include "server/service/daemon_version.h"
+#include "server/service/base/daemon_version.h"
 #include "server/service/guarded_services.h"
 #include "spdlog/spdlog.h"
 

@@ -14,10 +14,10 @@
 #include "server/core/api/options.h"
 #include "server/core/insight/metrics.h"
 #include "server/service/awake_callbacks.h"
-#include "server/service/call_guard.h"
+#include "server/service/base/listen_address.h"
 #include "server/service/coordinator_service.h"
-#include "server/service/driver.h"
-#include "server/service/listen_address.h"
+#include "server/service/credentials/call_guard.h"
+#include "server/service/driver/driver.h"
 #include "spdlog/logger.h"
 
 namespace muster::service {

@@ -7,10 +7,10 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/service/answer_bytes.h"
+#include "server/service/answers/answer_bytes.h"
+#include "server/service/answers/let_go.h"
+#include "server/service/conversion/response_conversion.h"
 #include "server/service/host.h"
-#include "server/service/let_go.h"
-#include "server/service/response_conversion.h"
 #include "server/service/status.h"
 
 namespace muster::service {

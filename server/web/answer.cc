@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/host_port.h"
-#include "server/service/listen_address.h"
+#include "server/service/base/listen_address.h"
 
 namespace muster::web {
 namespace {

@@ -17,7 +17,7 @@
 #include "boost/asio/post.hpp"
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/strand.hpp"
-#include "server/service/listen_address.h"
+#include "server/service/base/listen_address.h"
 #include "server/web/connection.h"
 
 namespace muster::web {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "client/src/protocol/member_core.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 #include "common/group_digest.h"
 
 namespace muster::internal {

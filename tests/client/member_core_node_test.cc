@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "client/src/protocol/member_core.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/control_plane/member_driver.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 #include "muster/log.h"
 #include "tests/client/fake_transport.h"
 

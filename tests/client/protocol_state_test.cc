@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/src/protocol/collective_sequence.h"
-#include "client/src/protocol/lease_ledger.h"
-#include "client/src/protocol/membership.h"
-#include "client/src/protocol/session_state.h"
+#include "client/src/protocol/groups/collective_sequence.h"
+#include "client/src/protocol/groups/lease_ledger.h"
+#include "client/src/protocol/groups/membership.h"
+#include "client/src/protocol/messages/session_state.h"
 
 namespace muster::internal {
 namespace {

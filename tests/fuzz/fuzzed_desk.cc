@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/process_secret.h"
-#include "server/service/request_conversion.h"
-#include "server/service/response_conversion.h"
+#include "server/service/conversion/request_conversion.h"
+#include "server/service/conversion/response_conversion.h"
 #include "tests/fuzz/promises.h"
 
 namespace muster::fuzz {

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "server/journal/encoder.h"
-#include "server/journal/format.h"
-#include "server/journal/journal_timeline.h"
-#include "server/journal/reader.h"
-#include "server/journal/replay_files.h"
-#include "server/journal/story.h"
-#include "server/journal/trace.h"
+#include "server/journal/narration/journal_timeline.h"
+#include "server/journal/narration/story.h"
+#include "server/journal/narration/trace.h"
+#include "server/journal/records/encoder.h"
+#include "server/journal/records/format.h"
+#include "server/journal/replay/reader.h"
+#include "server/journal/replay/replay_files.h"
 #include "tests/fuzz/promises.h"
 
 namespace muster::fuzz {

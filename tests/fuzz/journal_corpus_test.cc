@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "server/journal/journal.pb.h"
-#include "server/journal/reader.h"
+#include "server/journal/replay/reader.h"
 #include "tests/fuzz/fuzzed_journal.h"
 #include "tests/util/process.h"
 

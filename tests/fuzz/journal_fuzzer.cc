@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "server/journal/format.h"
+#include "server/journal/records/format.h"
 #include "tests/fuzz/fuzzed_journal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/process_secret.h"
 #include "server/core/coordinator.h"
-#include "server/service/request_conversion.h"
+#include "server/service/conversion/request_conversion.h"
 
 namespace muster::fuzz {
 namespace {

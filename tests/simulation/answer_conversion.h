@@ -1,10 +1,10 @@
 #ifndef MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
 #define MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
 
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/requests.h"
 #include "common/rpcs.h"
 #include "server/core/api/effects.h"
-#include "server/service/response_conversion.h"
+#include "server/service/conversion/response_conversion.h"
 
 namespace muster::simulation {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/requests.h"
 #include "tests/simulation/plan.h"
 #include "tests/simulation/track.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 
 namespace muster::simulation {
 namespace {

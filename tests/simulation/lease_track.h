@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/requests.h"
 #include "tests/simulation/plan.h"
 #include "tests/simulation/track.h"
 

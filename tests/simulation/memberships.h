@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/requests.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/simulated_daemon.h"

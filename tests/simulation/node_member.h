@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "client/src/node/meeting.h"
-#include "client/src/protocol/effects.h"
+#include "client/src/protocol/messages/effects.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/simulated_node_memory.h"
 #include "tests/simulation/stage.h"

@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
-#include "client/src/protocol/group_id.h"
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/group_id.h"
+#include "client/src/protocol/messages/requests.h"
 #include "tests/simulation/track.h"
 
 namespace muster::simulation {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "client/src/protocol/collective_call.h"
+#include "client/src/protocol/messages/collective_call.h"
 #include "muster/lease.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/setting.h"

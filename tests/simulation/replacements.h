@@ -5,7 +5,7 @@
 #include <map>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/requests.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/simulated_daemon.h"

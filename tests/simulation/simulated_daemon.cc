@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/overloaded.h"
 #include "common/process_secret.h"
-#include "server/service/event_conversion.h"
-#include "server/service/request_conversion.h"
+#include "server/service/conversion/event_conversion.h"
+#include "server/service/conversion/request_conversion.h"
 #include "tests/simulation/stranger.h"
 
 namespace muster::simulation {

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/protocol/requests.h"
+#include "client/src/protocol/messages/requests.h"
 #include "server/core/coordinator.h"
 #include "tests/server/journal/tape.h"
 #include "tests/simulation/answer_conversion.h"

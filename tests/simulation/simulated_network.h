@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/src/protocol/effects.h"
+#include "client/src/protocol/messages/effects.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/simulated_daemon.h"

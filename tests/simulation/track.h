@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/messages/epoch_id.h"
 #include "tests/simulation/actor.h"
 
 namespace muster::simulation {

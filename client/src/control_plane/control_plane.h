@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/src/protocol/collective_call.h"
+#include "client/src/protocol/messages/collective_call.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
 #include "muster/lease.h"

@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "client/src/control_plane/grpc_calls.h"
 #include "client/src/control_plane/grpc_link.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
 namespace {

@@ -15,7 +15,7 @@
 #include "client/src/node/futex.h"
 #include "client/src/node/meeting.h"
 #include "client/src/node/segment.h"
-#include "client/src/protocol/effects.h"
+#include "client/src/protocol/messages/effects.h"
 
 namespace muster::internal {
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/fingerprint.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
 namespace {

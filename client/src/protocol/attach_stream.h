@@ -10,11 +10,11 @@
 #include "absl/time/time.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/steady_clock.h"
+#include "client/src/protocol/groups/membership.h"
 #include "client/src/protocol/lifecycle.h"
-#include "client/src/protocol/member_options.h"
-#include "client/src/protocol/membership.h"
-#include "client/src/protocol/outbox.h"
-#include "client/src/protocol/session_state.h"
+#include "client/src/protocol/messages/member_options.h"
+#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/session_state.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::internal {

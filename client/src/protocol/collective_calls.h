@@ -6,14 +6,14 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/collective_call.h"
-#include "client/src/protocol/group_id.h"
 #include "client/src/protocol/group_releases.h"
+#include "client/src/protocol/groups/membership.h"
 #include "client/src/protocol/lifecycle.h"
-#include "client/src/protocol/membership.h"
+#include "client/src/protocol/messages/collective_call.h"
+#include "client/src/protocol/messages/group_id.h"
+#include "client/src/protocol/messages/session_state.h"
 #include "client/src/protocol/node_fan_in.h"
 #include "client/src/protocol/pending_calls.h"
-#include "client/src/protocol/session_state.h"
 
 namespace muster::internal {
 

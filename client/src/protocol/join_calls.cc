@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/src/base/exit_code.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
 namespace {

@@ -9,10 +9,10 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/epoch_id.h"
-#include "client/src/protocol/lease_ledger.h"
+#include "client/src/protocol/groups/lease_ledger.h"
 #include "client/src/protocol/lifecycle.h"
-#include "client/src/protocol/member_options.h"
+#include "client/src/protocol/messages/epoch_id.h"
+#include "client/src/protocol/messages/member_options.h"
 #include "client/src/protocol/pending_calls.h"
 
 namespace muster::internal {

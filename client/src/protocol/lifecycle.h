@@ -4,9 +4,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/epoch_id.h"
-#include "client/src/protocol/membership.h"
-#include "client/src/protocol/outbox.h"
+#include "client/src/protocol/groups/membership.h"
+#include "client/src/protocol/messages/epoch_id.h"
+#include "client/src/protocol/messages/outbox.h"
 
 namespace muster::internal {
 

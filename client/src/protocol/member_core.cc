@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "client/src/protocol/messages.h"
+#include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
 namespace {

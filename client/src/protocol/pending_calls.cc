@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code.h"
-#include "client/src/protocol/messages.h"
-#include "client/src/protocol/transport_error.h"
+#include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/messages/transport_error.h"
 
 namespace muster::internal {
 

@@ -11,13 +11,13 @@
 #include "absl/strings/string_view.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/effects.h"
+#include "client/src/protocol/groups/membership.h"
+#include "client/src/protocol/groups/pending_call.h"
 #include "client/src/protocol/lifecycle.h"
-#include "client/src/protocol/member_options.h"
-#include "client/src/protocol/membership.h"
-#include "client/src/protocol/outbox.h"
-#include "client/src/protocol/pending_call.h"
-#include "client/src/protocol/session_state.h"
+#include "client/src/protocol/messages/effects.h"
+#include "client/src/protocol/messages/member_options.h"
+#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/session_state.h"
 
 namespace muster::internal {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "server/core/api/options.h"
-#include "server/service/driver.h"
+#include "server/service/driver/driver.h"
 
 namespace muster::web {
 

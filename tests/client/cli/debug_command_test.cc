@@ -1,6 +1,6 @@
 // Tests of `muster debug` against coordinators that are busy with an inquiry, or too old for it.
 
-#include "client/cli/debug_command.h"
+#include "client/cli/inquire/debug_command.h"
 
 #include <atomic>
 #include <iostream>

@@ -1,6 +1,6 @@
 // Tests of what `muster debug` prints of an inquiry: each row belongs to the right rank.
 
-#include "client/cli/debug_report.h"
+#include "client/cli/inquire/debug_report.h"
 
 #include <google/protobuf/text_format.h>
 

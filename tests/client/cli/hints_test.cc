@@ -1,5 +1,5 @@
 // Tests of the suggestions for misspelt commands and flags.
-#include "client/cli/hints.h"
+#include "client/cli/flags/hints.h"
 
 #include "gtest/gtest.h"
 

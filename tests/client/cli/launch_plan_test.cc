@@ -1,5 +1,5 @@
 // Tests of what the flags and variables of `muster run` mean, and of the errors for wrong ones.
-#include "client/cli/launch_plan.h"
+#include "client/cli/run/launch_plan.h"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // Tests of how the launcher mixes the lines of its ranks' output.
-#include "client/cli/line_mixer.h"
+#include "client/cli/run/line_mixer.h"
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
 // Tests of log files of ranks that are slow or cannot be written.
-#include "client/cli/log_files.h"
+#include "client/cli/run/log_files.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Tests of where the flags of `muster run` end and the program begins.
-#include "client/cli/run_words.h"
+#include "client/cli/flags/run_words.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
 // Tests of what `muster status` prints of a job's status.
-#include "client/cli/status_report.h"
+#include "client/cli/inquire/status_report.h"
 
 #include <google/protobuf/text_format.h>
 

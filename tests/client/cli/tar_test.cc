@@ -1,6 +1,6 @@
 // Tests of the tar archive of a hang's bundle.
 
-#include "client/cli/tar.h"
+#include "client/cli/inquire/tar.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

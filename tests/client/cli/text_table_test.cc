@@ -1,7 +1,7 @@
 // Tests of tables for terminals: widths, wide characters, control characters.
-#include "client/cli/text_table.h"
+#include "client/cli/text/text_table.h"
 
-#include "client/cli/display_width.h"
+#include "client/cli/text/display_width.h"
 #include "gtest/gtest.h"
 
 namespace muster::cli {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/gloo/gloo_peer_info.h"
-#include "client/gloo/mesh.h"
+#include "client/gloo/connections/gloo_peer_info.h"
+#include "client/gloo/connections/mesh.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/data_plane/rendezvous.h"
 #include "gmock/gmock.h"

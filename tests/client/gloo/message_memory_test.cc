@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "client/gloo/interruptor.h"
-#include "client/gloo/node_layout.h"
-#include "client/gloo/node_memory.h"
-#include "client/gloo/two_level_plane.h"
+#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/node_memory/node_layout.h"
+#include "client/gloo/node_memory/node_memory.h"
+#include "client/gloo/planes/two_level_plane.h"
 #include "client/src/node/shared_region.h"
 #include "gloo/context.h"
 #include "gloo/transport/context.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/gloo/node_memory.h"
+#include "client/gloo/node_memory/node_memory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
 // Tests of how ranks are assigned to nodes, and which rank serves which.
-#include "client/gloo/node_layout.h"
+#include "client/gloo/node_memory/node_layout.h"
 
 #include <numeric>
 #include <string>

@@ -1,7 +1,7 @@
 // Tests of what a rank hears of its peers' ends. The test delivers the messages and breaks the
 // connections.
 
-#include "client/gloo/peer_ends.h"
+#include "client/gloo/connections/peer_ends.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // Tests of collectives on shared memory, without Gloo: between threads, and between processes that
 // are killed.
 
-#include "client/gloo/shared_collectives.h"
+#include "client/gloo/node_memory/shared_collectives.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/gloo/exception.h"
+#include "client/gloo/endings/exception.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

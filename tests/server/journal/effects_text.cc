@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "common/overloaded.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/service/event_conversion.h"
-#include "server/service/response_conversion.h"
+#include "server/service/conversion/event_conversion.h"
+#include "server/service/conversion/response_conversion.h"
 
 namespace muster::journal {
 namespace {

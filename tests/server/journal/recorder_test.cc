@@ -1,5 +1,5 @@
 // The recorder with a disk that hangs.
-#include "server/journal/recorder.h"
+#include "server/journal/recorder/recorder.h"
 
 #include <condition_variable>
 #include <memory>
@@ -17,12 +17,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/core/coordinator.h"
-#include "server/journal/checkpoint_conversion.h"
-#include "server/journal/journal_timeline.h"
-#include "server/journal/replay_files.h"
-#include "server/journal/segment_file.h"
-#include "server/journal/story.h"
-#include "server/service/request_conversion.h"
+#include "server/journal/narration/journal_timeline.h"
+#include "server/journal/narration/story.h"
+#include "server/journal/recorder/segment_file.h"
+#include "server/journal/records/checkpoint_conversion.h"
+#include "server/journal/replay/replay_files.h"
+#include "server/service/conversion/request_conversion.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "tests/util/process.h"
 #include "tests/util/wait_until.h"

@@ -2,10 +2,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/journal/encoder.h"
-#include "server/journal/kept_request.h"
-#include "server/journal/options_conversion.h"
-#include "server/journal/stand_ins.h"
+#include "server/journal/records/encoder.h"
+#include "server/journal/records/kept_request.h"
+#include "server/journal/records/options_conversion.h"
+#include "server/journal/records/stand_ins.h"
 
 namespace muster::journal {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "server/journal/replayer.h"
+#include "server/journal/replay/replayer.h"
 #include "tests/server/journal/effects_text.h"
 
 namespace muster::journal {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "server/core/coordinator.h"
-#include "server/journal/encoder.h"
-#include "server/journal/kept_request.h"
+#include "server/journal/records/encoder.h"
+#include "server/journal/records/kept_request.h"
 
 namespace muster::journal {
 

@@ -1,6 +1,6 @@
 // The encoding of answers: ranks share the bytes of one answer, and large payloads are not copied.
 
-#include "server/service/answer_bytes.h"
+#include "server/service/answers/answer_bytes.h"
 
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/service/response_conversion.h"
+#include "server/service/conversion/response_conversion.h"
 
 namespace muster::service {
 namespace {

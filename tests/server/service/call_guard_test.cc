@@ -1,5 +1,5 @@
 // The guard's rules, on a clock that the test steps.
-#include "server/service/call_guard.h"
+#include "server/service/credentials/call_guard.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

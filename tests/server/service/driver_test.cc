@@ -1,6 +1,6 @@
 // The driver of the core: an exception in a step ends the process.
 
-#include "server/service/driver.h"
+#include "server/service/driver/driver.h"
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 // The queue of a stream's events: its order, its bound, and the encoding that streams share.
 
-#include "server/service/event_queue.h"
+#include "server/service/driver/event_queue.h"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // The address of --listen: parsing, writing, and which addresses are loopback.
 
-#include "server/service/listen_address.h"
+#include "server/service/base/listen_address.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

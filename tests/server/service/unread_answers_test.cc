@@ -1,6 +1,6 @@
 // Answers that members do not read: which ones the daemon drops, and when.
 
-#include "server/service/unread_answers.h"
+#include "server/service/answers/unread_answers.h"
 
 #include <map>
 #include <string>

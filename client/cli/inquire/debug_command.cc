@@ -1,0 +1,242 @@
+#include "client/cli/inquire/debug_command.h"
+
+#include <filesystem>
+#include <iostream>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cli/inquire/asked.h"
+#include "client/cli/inquire/debug_report.h"
+#include "client/cli/inquire/question.h"
+#include "client/cli/inquire/status_report.h"
+#include "client/cli/inquire/tar.h"
+#include "client/cli/text/terminal_width.h"
+#include "client/launcher/coordinator/coordinator_client.h"
+#include "client/launcher/coordinator/verdict_file.h"
+#include "client/observe/bundle_folder.h"
+#include "common/exit_codes.h"
+#include "common/steady_now.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::v1::GetInquiryRequest;
+using muster::v1::GetInquiryResponse;
+using muster::v1::GetStatusResponse;
+using observe::File;
+
+constexpr int kExitFailure = 1;
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kPoll = absl::Milliseconds(200);
+constexpr absl::Duration kLongest = absl::Minutes(10);
+// Time to outwait an inquiry that the coordinator began on its own. It is open for at most 10 s,
+// and no other inquiry begins within 2 s of its start.
+constexpr absl::Duration kOtherInquiry = absl::Seconds(15);
+
+void Say(absl::string_view text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
+
+int Fail(int exit_status, absl::string_view text) {
+  Say(text);
+  return exit_status;
+}
+
+std::string WhyNoVerdict(const std::string& address, const absl::Status& error) {
+  if (!absl::IsUnimplemented(error)) return WhyNoAnswer(address, error, kCallTimeout);
+  return "this musterd has no inquiries, since it is older than this muster; run both in the same "
+         "version ('muster status' works with either)";
+}
+
+// One inquiry at one coordinator.
+class Question {
+ public:
+  Question(const Asked& asked, const DebugFlags& flags, absl::Duration wait)
+      : job_(flags.job), wait_(wait), client_(asked.address.ToString(), asked.credentials) {}
+
+  // Blocks until all launchers have sent their files, or the user's timeout has passed, and there
+  // is a verdict.
+  absl::Status Ask() {
+    const absl::StatusOr<uint64_t> number = Request();
+    if (!number.ok()) return number.status();
+    const absl::Time enough = SteadyNow() + wait_;
+    while (true) {
+      if (absl::Status s = Look(/*reports=*/false); !s.ok()) return s;
+      const muster::v1::Inquiry& now = inquiry_.inquiry();
+      const bool over = now.number() != *number || now.complete();
+      if (over || (SteadyNow() >= enough && !now.open())) break;
+      absl::SleepFor(kPoll);
+    }
+    if (absl::Status s = Look(/*reports=*/true); !s.ok()) return s;
+    return LookAtStatus();
+  }
+
+  absl::StatusOr<std::vector<File>> Files() {
+    std::vector<File> files;
+    for (const auto& report : inquiry_.reports()) {
+      GetInquiryRequest request;
+      request.set_job_id(job_);
+      request.set_files_of(report.launcher().id());
+      auto answer = client_.GetInquiry(request, kCallTimeout);
+      if (!answer.ok()) return answer.status();
+      const std::string folder = FolderOf(report, inquiry_);
+      for (auto& file : *answer->mutable_files()) {
+        files.push_back({folder + file.name(), std::move(*file.mutable_content())});
+      }
+    }
+    return files;
+  }
+
+  const GetInquiryResponse& inquiry() const { return inquiry_; }
+  const GetStatusResponse& status() const { return status_; }
+
+ private:
+  // Returns the number of a new inquiry that gathers files. While another inquiry is open, or has
+  // just begun, the coordinator returns that one. Then waits and retries, and in the end returns
+  // the other inquiry, which has no files.
+  absl::StatusOr<uint64_t> Request() {
+    muster::v1::RequestInquiryRequest request;
+    request.set_job_id(job_);
+    const absl::Time give_up = SteadyNow() + kOtherInquiry;
+    for (bool said = false;; said = true) {
+      const auto begun = client_.RequestInquiry(request, kCallTimeout);
+      if (!begun.ok()) return begun.status();
+      if (absl::Status s = Look(/*reports=*/false); !s.ok()) return s;
+      const muster::v1::Inquiry& now = inquiry_.inquiry();
+      if (now.number() == begun->number() && now.wants_files()) return now.number();
+      if (SteadyNow() >= give_up) break;
+      if (!said)
+        Say("the coordinator is at an inquiry of its own, without files; asking again when it is "
+            "over");
+      absl::SleepFor(kPoll);
+    }
+    Say("no inquiry with files could begin: the bundle has none of the nodes; ask again later");
+    return inquiry_.inquiry().number();
+  }
+
+  absl::Status Look(bool reports) {
+    GetInquiryRequest request;
+    request.set_job_id(job_);
+    request.set_without_reports(!reports);
+    auto answer = client_.GetInquiry(request, kCallTimeout);
+    if (!answer.ok()) return answer.status();
+    inquiry_ = *std::move(answer);
+    return absl::OkStatus();
+  }
+
+  absl::Status LookAtStatus() {
+    auto answer = client_.GetStatus(kCallTimeout, /*wait_for_connection=*/false, job_);
+    if (!answer.ok()) return answer.status();
+    status_ = *std::move(answer);
+    return absl::OkStatus();
+  }
+
+  const std::string job_;
+  const absl::Duration wait_;
+  launcher::CoordinatorClient client_;
+  GetInquiryResponse inquiry_;
+  GetStatusResponse status_;
+};
+
+// Returns the files of the bundle, the verdict first.
+absl::StatusOr<std::vector<File>> Bundle(Question* question) {
+  absl::StatusOr<std::vector<File>> files = question->Files();
+  if (!files.ok()) return files.status();
+  const std::string report = FullDebugReport(question->inquiry(), question->status());
+  files->insert(files->begin(), launcher::VerdictFile(report, question->inquiry().inquiry()));
+  const absl::StatusOr<std::string> status = StatusJson(question->status());
+  if (status.ok()) files->push_back({"coordinator/status.json", *status});
+  files->push_back({"coordinator/status.txt", StatusReport(question->status(), 0)});
+  return files;
+}
+
+bool IsTar(const std::string& output) {
+  return output == "-" || absl::EndsWith(output, ".tar") || IsCompressedTar(output);
+}
+
+// Checks the destination before the inquiry. If writing failed only afterwards, the hang might be
+// over by then.
+absl::Status CheckTar(const std::string& output) {
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--output: there is no folder ", folder.string(),
+                                                 "; make it, or name another file"));
+}
+
+// Refuses a folder that is not empty, because an older bundle's files would mix with this one's.
+absl::Status CheckOutput(const std::string& output) {
+  std::error_code error;
+  if (IsTar(output)) return CheckTar(output);
+  if (output.empty() || !std::filesystem::exists(output, error)) return absl::OkStatus();
+  if (std::filesystem::is_directory(output, error) && std::filesystem::is_empty(output, error)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--output: ", output,
+                   " is there already, and is no empty folder; name another one, or FILE.tar"));
+}
+
+// Writes the bundle to `output`, a folder or a tar, and returns where it is.
+absl::StatusOr<std::string> Write(const std::string& output, const std::string& name,
+                                  const std::vector<File>& files) {
+  if (!IsTar(output)) {
+    const std::string folder = output.empty() ? absl::StrCat("muster-", name) : output;
+    const absl::Status written = observe::WriteFiles(folder, files);
+    if (!written.ok()) return written;
+    return folder;
+  }
+  const absl::Status written = WriteTar(output, name, files);
+  if (!written.ok()) return written;
+  return output;
+}
+
+int Debug(const Asked& asked, const DebugFlags& flags, absl::Duration wait) {
+  Question question(asked, flags, wait);
+  if (absl::Status s = question.Ask(); !s.ok()) {
+    const std::string address = asked.address.ToString();
+    return Fail(kExitFailure, absl::StrCat("no verdict from the coordinator at ", address, ": ",
+                                           WhyNoVerdict(address, s)));
+  }
+  // Standard output may carry the tar.
+  std::ostream& out = flags.output == "-" ? std::cerr : std::cout;
+  out << DebugReport(question.inquiry(), question.status(), TerminalWidth()) << std::flush;
+  const absl::StatusOr<std::vector<File>> files = Bundle(&question);
+  if (!files.ok()) return Fail(kExitFailure, files.status().message());
+  const absl::StatusOr<std::string> written = Write(
+      flags.output, observe::BundleName(launcher::BeganAt(question.inquiry().inquiry())), *files);
+  if (!written.ok()) return Fail(kExitFailure, written.status().message());
+  if (flags.output != "-") out << "\nthe bundle is in " << *written << "\n";
+  return 0;
+}
+
+absl::StatusOr<absl::Duration> ParseWait(const std::string& text) {
+  absl::Duration wait;
+  if (absl::ParseDuration(text, &wait) && wait >= absl::ZeroDuration() && wait <= kLongest)
+    return wait;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--wait is '", text, "'; expected a duration of at most 10m, such as 15s"));
+}
+
+}  // namespace
+
+int RunDebugCommand(const DebugFlags& flags) {
+  const absl::StatusOr<std::vector<Asked>> asked =
+      FindAsked(flags.coordinator, flags.job, flags.credentials);
+  if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
+  if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
+  const absl::StatusOr<absl::Duration> wait = ParseWait(flags.wait);
+  absl::Status usable = wait.status();
+  if (usable.ok()) usable = CheckOutput(flags.output);
+  if (usable.ok() && asked->size() > 1) {
+    usable = absl::InvalidArgumentError(absl::StrCat(
+        "there are ", asked->size(), " jobs here; say which by --job or --coordinator"));
+  }
+  if (usable.ok()) usable = PrepareToAsk(asked->front().credentials);
+  if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
+  return Debug(asked->front(), flags, *wait);
+}
+
+}  // namespace muster::cli

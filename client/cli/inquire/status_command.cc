@@ -1,0 +1,176 @@
+#include "client/cli/inquire/status_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cli/inquire/asked.h"
+#include "client/cli/inquire/question.h"
+#include "client/cli/inquire/status_report.h"
+#include "client/cli/text/terminal_width.h"
+#include "client/launcher/coordinator/coordinator_client.h"
+#include "common/exit_codes.h"
+#include "common/host_port.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::v1::GetStatusResponse;
+
+constexpr int kExitFailure = 1;
+constexpr absl::Duration kCallTimeout = absl::Seconds(3);
+constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
+constexpr char kClearScreen[] = "\033[H\033[2J";
+
+absl::StatusOr<absl::Duration> WatchInterval(const std::string& text) {
+  absl::Duration interval;
+  if (absl::ParseDuration(text.empty() ? kDefaultWatchInterval : text, &interval) &&
+      interval >= kShortestInterval) {
+    return interval;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--watch is '", text, "'; expected a duration of 100ms or more, such as 2s"));
+}
+
+int Fail(int exit_status, absl::string_view text) {
+  std::cerr << absl::StrCat("muster: ", text, "\n");
+  return exit_status;
+}
+
+absl::StatusOr<std::string> Text(const GetStatusResponse& status, bool json) {
+  if (json) return StatusJson(status);
+  return StatusReport(status, TerminalWidth());
+}
+
+bool HasFailed(const GetStatusResponse& status) {
+  return status.state() == muster::v1::JOB_STATE_FAILED;
+}
+
+bool HasEnded(const GetStatusResponse& status) {
+  return HasFailed(status) || status.state() == muster::v1::JOB_STATE_FINISHED;
+}
+
+// Prints a snapshot. On a terminal, it replaces the previous one; elsewhere it is appended.
+void Show(const std::string& text, bool redraw) {
+  if (redraw && isatty(STDOUT_FILENO) != 0) std::cout << kClearScreen;
+  std::cout << text << std::flush;
+}
+
+std::string OutOfReach(const HostPort& address, const absl::Status& why) {
+  return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
+                      WhyNoAnswer(address.ToString(), why, kCallTimeout));
+}
+
+int ShowOnce(const Asked& asked, const StatusFlags& flags) {
+  launcher::CoordinatorClient client(asked.address.ToString(), asked.credentials);
+  const absl::StatusOr<GetStatusResponse> status =
+      client.GetStatus(kCallTimeout, /*wait_for_connection=*/false, flags.job,
+                       /*with_timeline=*/flags.json);
+  const absl::StatusOr<std::string> text =
+      status.ok() ? Text(*status, flags.json) : status.status();
+  if (!text.ok()) return Fail(kExitFailure, OutOfReach(asked.address, text.status()));
+  Show(*text, /*redraw=*/false);
+  return flags.exit_code && HasFailed(*status) ? kExitFailure : 0;
+}
+
+int ShowAll(const std::vector<Asked>& all, const StatusFlags& flags) {
+  int worst = 0;
+  for (const Asked& asked : all) {
+    if (&asked != &all.front() && !flags.json) std::cout << "\n";
+    worst = std::max(worst, ShowOnce(asked, flags));
+  }
+  return worst;
+}
+
+// Prints the status repeatedly. Continues while the coordinator cannot be reached, because it may
+// be restarting.
+class Watch {
+ public:
+  Watch(const Asked& asked, const StatusFlags& flags, absl::Duration interval)
+      : address_(asked.address),
+        job_(flags.job),
+        json_(flags.json),
+        ends_with_job_(flags.exit_code),
+        interval_(interval),
+        client_(address_.ToString(), asked.credentials) {}
+
+  // Returns when standard output fails, or the job has ended and the user asked to stop then.
+  int Run() {
+    while (std::cout) {
+      const absl::StatusOr<GetStatusResponse> status = client_.GetStatus(
+          kCallTimeout, /*wait_for_connection=*/false, job_, /*with_timeline=*/json_);
+      const absl::StatusOr<std::string> text = status.ok() ? Text(*status, json_) : status.status();
+      text.ok() ? OnStatus(*text) : OnFailure(text.status());
+      if (status.ok() && ends_with_job_ && HasEnded(*status)) {
+        return HasFailed(*status) ? kExitFailure : 0;
+      }
+      absl::SleepFor(interval_);
+    }
+    return 0;
+  }
+
+ private:
+  void OnStatus(const std::string& text) {
+    last_text_ = text;
+    last_time_ = absl::Now();
+    Show(text, /*redraw=*/true);
+  }
+
+  void OnFailure(const absl::Status& why) {
+    const std::string retry =
+        absl::StrCat("; trying again every ", absl::FormatDuration(interval_));
+    const std::string problem = absl::StrCat("muster: ", OutOfReach(address_, why), retry, "\n");
+    // Programs read JSON from standard output, so problems go to standard error.
+    if (json_) {
+      std::cerr << problem;
+    } else {
+      Show(absl::StrCat(problem, LastKnown()), /*redraw=*/true);
+    }
+  }
+
+  // Returns the previous status, which the message has replaced on the terminal.
+  std::string LastKnown() const {
+    if (last_text_.empty() || isatty(STDOUT_FILENO) == 0) return "";
+    return absl::StrCat("\nstatus ", BriefDuration(absl::Now() - last_time_), " ago:\n\n",
+                        last_text_);
+  }
+
+  const HostPort address_;
+  const std::string job_;
+  const bool json_;
+  const bool ends_with_job_;
+  const absl::Duration interval_;
+  launcher::CoordinatorClient client_;
+  std::string last_text_;
+  absl::Time last_time_;
+};
+
+absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& asked) {
+  if (!flags.watch || asked.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--watch shows one job, and there are ", asked.size(),
+                   " here; say which by --job ('muster status' names them), or --coordinator"));
+}
+
+}  // namespace
+
+int RunStatusCommand(const StatusFlags& flags) {
+  const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
+  if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
+  const absl::StatusOr<std::vector<Asked>> asked =
+      FindAsked(flags.coordinator, flags.job, flags.credentials);
+  if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
+  if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
+  absl::Status usable = CheckWatch(flags, *asked);
+  if (usable.ok()) usable = PrepareToAsk(asked->front().credentials);
+  if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
+  return flags.watch ? Watch(asked->front(), flags, *interval).Run() : ShowAll(*asked, flags);
+}
+
+}  // namespace muster::cli
