@@ -1,14 +1,14 @@
 // The limits on connections before their peers are admitted: headers, calls, and the bytes that
 // they hold.
 
-#include "server/daemon/peer_guard.h"
+#include "server/daemon/guards/peer_guard.h"
 
 #include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "server/daemon/client_hello.h"
+#include "server/daemon/guards/client_hello.h"
 
 namespace muster::daemon {
 namespace {

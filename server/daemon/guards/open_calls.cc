@@ -1,4 +1,4 @@
-#include "server/daemon/open_calls.h"
+#include "server/daemon/guards/open_calls.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "server/daemon/connections.h"
+#include "server/daemon/guards/connections.h"
 
 #ifdef MUSTER_STATIC_LINK
 // In a program that contains OpenSSL, the linker renames OpenSSL's functions (--wrap).

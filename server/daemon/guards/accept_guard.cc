@@ -17,7 +17,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/daemon/connections.h"
+#include "server/daemon/guards/connections.h"
 #include "spdlog/spdlog.h"
 
 namespace muster::daemon {

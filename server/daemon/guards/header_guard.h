@@ -1,9 +1,9 @@
-#ifndef MUSTER_SERVER_DAEMON_HEADER_GUARD_H_
-#define MUSTER_SERVER_DAEMON_HEADER_GUARD_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_HEADER_GUARD_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_HEADER_GUARD_H_
 
 #include <cstdint>
 
-#include "server/daemon/frame_reader.h"
+#include "server/daemon/guards/frame_reader.h"
 
 namespace muster::daemon {
 
@@ -34,4 +34,4 @@ class HeaderGuard {
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_HEADER_GUARD_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_HEADER_GUARD_H_

@@ -1,11 +1,11 @@
-#ifndef MUSTER_SERVER_DAEMON_OPEN_CALLS_H_
-#define MUSTER_SERVER_DAEMON_OPEN_CALLS_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_OPEN_CALLS_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_OPEN_CALLS_H_
 
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
-#include "server/daemon/byte_pool.h"
-#include "server/daemon/frame_reader.h"
+#include "server/daemon/guards/byte_pool.h"
+#include "server/daemon/guards/frame_reader.h"
 
 namespace muster::daemon {
 
@@ -51,4 +51,4 @@ class OpenCalls {
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_OPEN_CALLS_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_OPEN_CALLS_H_

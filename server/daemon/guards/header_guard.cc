@@ -1,4 +1,4 @@
-#include "server/daemon/header_guard.h"
+#include "server/daemon/guards/header_guard.h"
 
 namespace muster::daemon {
 

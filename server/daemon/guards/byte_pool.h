@@ -1,5 +1,5 @@
-#ifndef MUSTER_SERVER_DAEMON_BYTE_POOL_H_
-#define MUSTER_SERVER_DAEMON_BYTE_POOL_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_BYTE_POOL_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_BYTE_POOL_H_
 
 #include <cstdint>
 #include <mutex>
@@ -31,4 +31,4 @@ class BytePool {
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_BYTE_POOL_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_BYTE_POOL_H_

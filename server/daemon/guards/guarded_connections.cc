@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "absl/functional/function_ref.h"
-#include "server/daemon/connections.h"
+#include "server/daemon/guards/connections.h"
 
 namespace muster::daemon {
 namespace {

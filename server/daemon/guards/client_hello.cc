@@ -1,4 +1,4 @@
-#include "server/daemon/client_hello.h"
+#include "server/daemon/guards/client_hello.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "server/daemon/peer_guard.h"
+#include "server/daemon/guards/peer_guard.h"
 
 namespace muster::daemon {
 

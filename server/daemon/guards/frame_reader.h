@@ -1,5 +1,5 @@
-#ifndef MUSTER_SERVER_DAEMON_FRAME_READER_H_
-#define MUSTER_SERVER_DAEMON_FRAME_READER_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_FRAME_READER_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_FRAME_READER_H_
 
 #include <array>
 #include <cstddef>
@@ -52,4 +52,4 @@ class FrameReader {
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_FRAME_READER_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_FRAME_READER_H_

@@ -1,4 +1,4 @@
-#include "server/daemon/frame_reader.h"
+#include "server/daemon/guards/frame_reader.h"
 
 #include <algorithm>
 #include <cstring>

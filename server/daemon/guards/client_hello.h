@@ -1,5 +1,5 @@
-#ifndef MUSTER_SERVER_DAEMON_CLIENT_HELLO_H_
-#define MUSTER_SERVER_DAEMON_CLIENT_HELLO_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_CLIENT_HELLO_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_CLIENT_HELLO_H_
 
 #include <atomic>
 #include <cstddef>
@@ -31,4 +31,4 @@ class ClientHello {
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_CLIENT_HELLO_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_CLIENT_HELLO_H_

@@ -1,4 +1,4 @@
-#include "server/daemon/connections.h"
+#include "server/daemon/guards/connections.h"
 
 #include <netdb.h>
 #include <sys/socket.h>

@@ -1,14 +1,14 @@
-#ifndef MUSTER_SERVER_DAEMON_PEER_GUARD_H_
-#define MUSTER_SERVER_DAEMON_PEER_GUARD_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_PEER_GUARD_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_PEER_GUARD_H_
 
 #include <mutex>
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "server/daemon/byte_pool.h"
-#include "server/daemon/frame_reader.h"
-#include "server/daemon/header_guard.h"
-#include "server/daemon/open_calls.h"
+#include "server/daemon/guards/byte_pool.h"
+#include "server/daemon/guards/frame_reader.h"
+#include "server/daemon/guards/header_guard.h"
+#include "server/daemon/guards/open_calls.h"
 
 namespace muster::daemon {
 
@@ -44,4 +44,4 @@ class PeerGuard {
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_PEER_GUARD_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_PEER_GUARD_H_

@@ -1,5 +1,5 @@
-#ifndef MUSTER_SERVER_DAEMON_CONNECTIONS_H_
-#define MUSTER_SERVER_DAEMON_CONNECTIONS_H_
+#ifndef MUSTER_SERVER_DAEMON_GUARDS_CONNECTIONS_H_
+#define MUSTER_SERVER_DAEMON_GUARDS_CONNECTIONS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "server/daemon/byte_pool.h"
-#include "server/daemon/client_hello.h"
-#include "server/daemon/peer_guard.h"
+#include "server/daemon/guards/byte_pool.h"
+#include "server/daemon/guards/client_hello.h"
+#include "server/daemon/guards/peer_guard.h"
 
 namespace muster::daemon {
 
@@ -76,4 +76,4 @@ void WarnOfPeer(const Connection& connection, PeerGuard::Verdict verdict);
 
 }  // namespace muster::daemon
 
-#endif  // MUSTER_SERVER_DAEMON_CONNECTIONS_H_
+#endif  // MUSTER_SERVER_DAEMON_GUARDS_CONNECTIONS_H_
