@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "client/nccl/handle.h"
+#include "client/nccl/communicator/handle.h"
 
 namespace muster::internal {
 

@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/nccl/cuda_device.h"
-#include "client/nccl/errors.h"
-#include "client/nccl/features.h"
-#include "client/nccl/wait.h"
+#include "client/nccl/communicator/wait.h"
+#include "client/nccl/device/cuda_device.h"
+#include "client/nccl/device/errors.h"
+#include "client/nccl/device/features.h"
 #include "muster/log.h"
 
 namespace muster::internal {

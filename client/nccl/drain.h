@@ -1,7 +1,7 @@
 #ifndef MUSTER_CLIENT_NCCL_DRAIN_H_
 #define MUSTER_CLIENT_NCCL_DRAIN_H_
 
-#include "client/nccl/handle.h"
+#include "client/nccl/communicator/handle.h"
 #include "client/src/base/deadline.h"
 
 namespace muster::internal {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/nccl/nccl_types.h"
+#include "client/nccl/device/nccl_types.h"
 #include "client/src/environment/fingerprint.h"
 
 namespace muster::internal {

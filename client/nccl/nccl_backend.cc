@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/nccl/bootstrap.h"
-#include "client/nccl/errors.h"
-#include "client/nccl/free.h"
-#include "client/nccl/gpu_memory.h"
+#include "client/nccl/bootstrap/bootstrap.h"
+#include "client/nccl/communicator/free.h"
+#include "client/nccl/communicator/wait.h"
+#include "client/nccl/device/errors.h"
+#include "client/nccl/device/gpu_memory.h"
+#include "client/nccl/device/nccl_types.h"
 #include "client/nccl/nccl_exchange.h"
-#include "client/nccl/nccl_types.h"
-#include "client/nccl/wait.h"
 
 namespace muster::internal {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
-#include "client/nccl/handle.h"
-#include "client/nccl/staging.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/device/staging.h"
 #include "client/src/data_plane/backend.h"
 #include "muster/nccl.h"
 

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/caller_stream.h"
-#include "client/nccl/cuda_device.h"
-#include "client/nccl/handle.h"
-#include "client/nccl/nccl_types.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/device/cuda_device.h"
+#include "client/nccl/device/nccl_types.h"
 #include "client/nccl/own_value.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/views.h"

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "client/nccl/handle.h"
+#include "client/nccl/communicator/handle.h"
 #include "client/src/data_plane/backend.h"
 
 namespace muster::internal {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "client/nccl/cuda_device.h"
-#include "client/nccl/handle.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/device/cuda_device.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/views.h"
 #include "muster/nccl.h"

@@ -6,9 +6,9 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "client/nccl/cuda_device.h"
-#include "client/nccl/errors.h"
-#include "client/nccl/handle.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/device/cuda_device.h"
+#include "client/nccl/device/errors.h"
 
 namespace muster::internal {
 

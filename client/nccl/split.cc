@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/nccl/agreement.h"
-#include "client/nccl/bootstrap.h"
-#include "client/nccl/cuda_device.h"
-#include "client/nccl/handle.h"
-#include "client/nccl/split_ranks.h"
+#include "client/nccl/bootstrap/agreement.h"
+#include "client/nccl/bootstrap/bootstrap.h"
+#include "client/nccl/bootstrap/split_ranks.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/device/cuda_device.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/job/numbered_group.h"
 #include "muster/nccl.h"

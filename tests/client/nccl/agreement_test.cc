@@ -1,6 +1,6 @@
 // Tests which error each rank returns if NCCL's initialization failed on some ranks.
 
-#include "client/nccl/agreement.h"
+#include "client/nccl/bootstrap/agreement.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

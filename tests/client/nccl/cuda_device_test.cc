@@ -1,11 +1,11 @@
 // Tests which GPU a process takes, and its error if there is none.
 
-#include "client/nccl/cuda_device.h"
+#include "client/nccl/device/cuda_device.h"
 
 #include <cstdlib>
 #include <thread>
 
-#include "client/nccl/cuda_driver.h"
+#include "client/nccl/device/cuda_driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nccl/cuda/fake_cuda.h"

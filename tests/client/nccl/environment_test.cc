@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "client/nccl/bootstrap.h"
-#include "client/nccl/ids.h"
+#include "client/nccl/bootstrap/bootstrap.h"
+#include "client/nccl/bootstrap/ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

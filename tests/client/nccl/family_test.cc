@@ -1,11 +1,11 @@
 // Tests which communicators end together. The handles have no NCCL communicators.
 
-#include "client/nccl/family.h"
+#include "client/nccl/communicator/family.h"
 
 #include <cstdlib>
 
-#include "client/nccl/handle.h"
-#include "client/nccl/stopper.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/communicator/stopper.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/fake_job.h"

@@ -1,9 +1,9 @@
 // Tests of what ranks learn of each other's GPUs before NCCL is called.
 
-#include "client/nccl/nccl_peer_info.h"
+#include "client/nccl/bootstrap/nccl_peer_info.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/nccl/settings.h"
+#include "client/nccl/bootstrap/settings.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/fake_job.h"

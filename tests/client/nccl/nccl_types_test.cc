@@ -1,6 +1,6 @@
 // Tests how Muster's types and reductions map to NCCL's.
 
-#include "client/nccl/nccl_types.h"
+#include "client/nccl/device/nccl_types.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // Tests which ranks are in which part of a communicator that is split or shrunk.
 
-#include "client/nccl/split_ranks.h"
+#include "client/nccl/bootstrap/split_ranks.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

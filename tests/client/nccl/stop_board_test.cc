@@ -1,6 +1,6 @@
 // Tests of the word by which the ranks of a node tell each other that they stop NCCL.
 
-#include "client/nccl/stop_board.h"
+#include "client/nccl/communicator/stop_board.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/nccl/handle.h"
-#include "client/nccl/stopper.h"
+#include "client/nccl/communicator/handle.h"
+#include "client/nccl/communicator/stopper.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/fake_job.h"

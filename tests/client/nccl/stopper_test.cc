@@ -1,7 +1,7 @@
 // Tests of the Stopper, and of the end of groups. Handles have no communicator, or one of a single
 // rank.
 
-#include "client/nccl/stopper.h"
+#include "client/nccl/communicator/stopper.h"
 
 #include <dirent.h>
 #include <nccl.h>
@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
-#include "client/nccl/free.h"
-#include "client/nccl/handle.h"
+#include "client/nccl/communicator/free.h"
+#include "client/nccl/communicator/handle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nccl/fake/fake_nccl.h"

@@ -1,0 +1,35 @@
+#ifndef MUSTER_CLIENT_NCCL_DEVICE_CUDA_DRIVER_H_
+#define MUSTER_CLIENT_NCCL_DEVICE_CUDA_DRIVER_H_
+
+namespace muster::internal {
+
+// The functions of CUDA's driver that this library uses. The driver knows which context a thread
+// has, which the runtime does not tell. The runtime finds the functions, so no driver is linked.
+// Thread-safe.
+class Driver {
+ public:
+  // Returns the driver. The first call looks for its functions.
+  static const Driver& Get();
+
+  // Returns the calling thread's context (a CUcontext), or null if it has none yet or there is no
+  // driver.
+  void* CurrentContext() const;
+
+  // Makes a context, or none if null, current on the calling thread. Opens no device. Returns false
+  // if CUDA rejects the context or there is no driver.
+  bool SetCurrentContext(void* context) const;
+
+  // Returns whether this process has opened a device. False without a driver.
+  bool HasOpened(int device) const;
+
+ private:
+  Driver();
+
+  int (*get_current_)(void** context) = nullptr;
+  int (*set_current_)(void* context) = nullptr;
+  int (*primary_state_)(int device, unsigned int* flags, int* active) = nullptr;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_NCCL_DEVICE_CUDA_DRIVER_H_
