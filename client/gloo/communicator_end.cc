@@ -10,7 +10,7 @@
 #include "client/gloo/connections/sigpipe_guard.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/data_plane/broken_peers.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

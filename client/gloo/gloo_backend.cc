@@ -14,7 +14,7 @@
 #include "client/src/base/cancel_watch.h"
 #include "client/src/base/deadline.h"
 #include "client/src/data_plane/rendezvous.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "muster/log.h"
 
 namespace muster::internal {

@@ -15,7 +15,7 @@
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
 #include "client/launcher/wording/rank_ranges.h"
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 #include "common/steady_now.h"
 
 namespace muster::launcher {

@@ -11,7 +11,7 @@
 #include "client/nccl/communicator/handle.h"
 #include "client/nccl/device/cuda_device.h"
 #include "client/src/data_plane/argument_check.h"
-#include "client/src/job/numbered_group.h"
+#include "client/src/group/numbered_group.h"
 #include "muster/nccl.h"
 
 namespace muster {

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "client/observe/helper_program.h"
-#include "client/observe/locks.h"
-#include "client/observe/system_calls.h"
+#include "client/observe/proc/locks.h"
+#include "client/observe/proc/system_calls.h"
 
 namespace muster::observe {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/observe/proc.h"
+#include "client/observe/proc/proc.h"
 #include "common/process_condition.h"
 
 // Finds out what a process without progress is doing. The launcher inspects its ranks with it:

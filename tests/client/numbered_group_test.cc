@@ -1,5 +1,5 @@
 // Tests of numbered groups that are abandoned because their purpose has failed.
-#include "client/src/job/numbered_group.h"
+#include "client/src/group/numbered_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

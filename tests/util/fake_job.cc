@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "client/src/job/group_state.h"
+#include "client/src/group/group_state.h"
 #include "tests/util/stub_control_plane.h"
 
 namespace muster::testing {

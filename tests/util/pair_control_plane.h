@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/job/group_state.h"
+#include "client/src/group/group_state.h"
 #include "tests/util/stub_control_plane.h"
 
 namespace muster::testing {

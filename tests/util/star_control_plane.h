@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/job/group_state.h"
+#include "client/src/group/group_state.h"
 #include "tests/util/stub_control_plane.h"
 
 namespace muster::testing {

@@ -17,7 +17,7 @@
 #include "client/cli/text/terminal_width.h"
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/coordinator/verdict_file.h"
-#include "client/observe/bundle_folder.h"
+#include "client/observe/bundle/bundle_folder.h"
 #include "common/exit_codes.h"
 #include "common/steady_now.h"
 

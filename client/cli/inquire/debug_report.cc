@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "client/cli/text/text_table.h"
 #include "client/launcher/wording/rank_ranges.h"
-#include "client/observe/bundle_folder.h"
+#include "client/observe/bundle/bundle_folder.h"
 #include "common/process_condition.h"
 #include "common/reflow.h"
 #include "common/utf8.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 #include "muster/v1/coordinator.pb.h"
 
 // Formats an inquiry for people. No system calls.

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "client/observe/proc.h"
+#include "client/observe/proc/proc.h"
 #include "common/local_coordinators.h"
 
 namespace muster::cli {

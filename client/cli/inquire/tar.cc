@@ -17,7 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/observe/bundle_folder.h"
+#include "client/observe/bundle/bundle_folder.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 
 namespace muster::cli {
 

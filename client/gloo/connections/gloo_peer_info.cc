@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/identity.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

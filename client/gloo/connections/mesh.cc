@@ -8,7 +8,7 @@
 #include "client/gloo/connections/interruptible_transport.h"
 #include "client/gloo/endings/exception.h"
 #include "client/src/data_plane/broken_peers.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "common/start_thread.h"
 #include "gloo/common/error.h"
 #include "gloo/transport/tcp/device.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/gloo/node_memory/step_board.h"
 #include "client/src/environment/variables.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/launcher/coordinator/verdict_file.h"
-#include "client/observe/bundle_folder.h"
+#include "client/observe/bundle/bundle_folder.h"
 #include "common/start_thread.h"
 #include "common/steady_now.h"
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/coordinator/rank_looks.h"
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::launcher {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/observe/bounded_work.h"
-#include "client/observe/redact.h"
+#include "client/observe/bundle/redact.h"
 #include "common/process_condition.h"
 #include "common/steady_now.h"
 #include "common/utf8.h"

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "client/launcher/process/output_tails.h"
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 #include "client/observe/sight.h"
 #include "common/rank_activity.h"
 #include "muster/v1/coordinator.pb.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::launcher {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "client/observe/proc.h"
+#include "client/observe/proc/proc.h"
 #include "common/start_thread.h"
 
 namespace muster::launcher {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/base/outcome.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "common/operation_words.h"
 
 namespace muster::internal {

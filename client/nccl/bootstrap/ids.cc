@@ -9,7 +9,7 @@
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/features.h"
 #include "client/src/base/outcome.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

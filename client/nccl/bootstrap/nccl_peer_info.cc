@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap/settings.h"
 #include "client/nccl/device/nccl_types.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/nccl/device/features.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "common/utf8.h"
 
 namespace muster::internal {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/outcome.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "muster/codec.h"
 
 namespace muster::internal {

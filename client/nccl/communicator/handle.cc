@@ -8,7 +8,7 @@
 #include "client/nccl/communicator/stopper.h"
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/nccl_types.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

@@ -9,7 +9,7 @@
 #include "client/nccl/communicator/stopper.h"
 #include "client/nccl/device/errors.h"
 #include "client/src/data_plane/broken_peers.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "muster/log.h"
 
 namespace muster::internal {

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/control_plane/fork_guard.h"
-#include "client/src/control_plane/grpc_transport.h"
+#include "client/src/control_plane/grpc/grpc_transport.h"
+#include "client/src/control_plane/grpc/resolve.h"
 #include "client/src/control_plane/remote_control_plane.h"
-#include "client/src/control_plane/resolve.h"
 #include "client/src/control_plane/serial_control_plane.h"
 #include "common/caller_credentials.h"
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/src/base/exit_code.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/job/group_access.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/group_access.h"
+#include "client/src/group/rank_names.h"
 
 namespace muster::internal {
 

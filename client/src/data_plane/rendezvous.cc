@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "client/src/base/deadline.h"
 #include "client/src/base/exit_code.h"
-#include "client/src/job/rank_names.h"
+#include "client/src/group/rank_names.h"
 #include "common/operation_words.h"
 #include "muster/sdk/v1/peers.pb.h"
 #include "muster/version.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/src/job/numbered_group.h"
+#include "client/src/group/numbered_group.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
 #include "muster/protobuf.h"

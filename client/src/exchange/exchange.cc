@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/src/job/share_or_fail.h"
+#include "client/src/group/share_or_fail.h"
 #include "muster/protobuf.h"
 
 namespace muster::internal {

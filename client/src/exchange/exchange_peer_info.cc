@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/job/rank_names.h"
-#include "client/src/job/share_or_fail.h"
+#include "client/src/group/rank_names.h"
+#include "client/src/group/share_or_fail.h"
 #include "muster/data_type.h"
 
 namespace muster::internal {

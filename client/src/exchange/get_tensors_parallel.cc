@@ -5,8 +5,8 @@
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
 #include "client/src/exchange/shared_segment.h"
-#include "client/src/job/rank_names.h"
-#include "client/src/job/share_or_fail.h"
+#include "client/src/group/rank_names.h"
+#include "client/src/group/share_or_fail.h"
 #include "muster/codec.h"
 #include "muster/parallel_exchange.h"
 

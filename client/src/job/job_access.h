@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/synchronization/mutex.h"
-#include "client/src/job/block_preventions.h"
+#include "client/src/group/block_preventions.h"
 #include "muster/job.h"
 
 namespace muster::internal {

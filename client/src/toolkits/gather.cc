@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "client/src/base/outcome.h"
-#include "client/src/job/numbered_group.h"
-#include "client/src/job/share_or_fail.h"
+#include "client/src/group/numbered_group.h"
+#include "client/src/group/share_or_fail.h"
 #include "common/operation_words.h"
 
 namespace muster::internal {

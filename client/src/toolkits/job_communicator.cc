@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/data_plane/communicator_access.h"
+#include "client/src/group/numbered_group.h"
 #include "client/src/job/job_access.h"
-#include "client/src/job/numbered_group.h"
 
 namespace muster::internal {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/job/share_or_fail.h"
+#include "client/src/group/share_or_fail.h"
 
 namespace muster::internal {
 namespace {

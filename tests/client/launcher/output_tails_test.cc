@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

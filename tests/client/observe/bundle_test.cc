@@ -1,6 +1,6 @@
 // Tests of a bundle's texts: how long they may be, and where they may be written.
 
-#include "client/observe/bundle.h"
+#include "client/observe/bundle/bundle.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "client/observe/bounded_work.h"
-#include "client/observe/bundle_folder.h"
+#include "client/observe/bundle/bundle_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/process.h"

@@ -1,6 +1,6 @@
 // Tests against a fake of NCCL's RAS, whose protocol is a few lines. A thread plays it.
 
-#include "client/observe/ras_client.h"
+#include "client/observe/bundle/ras_client.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

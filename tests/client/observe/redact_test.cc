@@ -1,6 +1,6 @@
 // Tests that secrets are removed from a bundle.
 
-#include "client/observe/redact.h"
+#include "client/observe/bundle/redact.h"
 
 #include <pthread.h>
 

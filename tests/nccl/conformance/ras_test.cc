@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/observe/ras_client.h"
+#include "client/observe/bundle/ras_client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nccl/conformance/rank_process.h"
