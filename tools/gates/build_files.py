@@ -7,16 +7,19 @@
                                has a line for each
   BUILD files                  lists of labels and files are sorted as buildifier sorts them, and name
                                nothing twice; a rule's name comes first, and no two rules have the same
+  tests                        each file NAME_test.EXT is named in the BUILD file of its package, whichever
+                               files were given: a test that no rule names never runs
 
 With --fix, lists are sorted, and spaces at the end of lines go.
 """
 
 import argparse
 import ast
+import os
 import re
 import sys
 
-from findings import Findings, read_lines
+from findings import Findings, read_lines, tracked_files
 
 SORTED = {"srcs", "hdrs", "textual_hdrs", "deps", "data", "exports", "implementation_deps", "tools", "tags", "visibility",
           "default_visibility"}
@@ -193,6 +196,32 @@ class BuildFile:
         return True
 
 
+def package_of(file, packages):
+    """The nearest folder above `file` that has a BUILD file; None if there is none."""
+    folder = os.path.dirname(file)
+    while folder and folder not in packages:
+        folder = os.path.dirname(folder)
+    return folder if folder in packages else None
+
+
+def check_tests_have_rules(findings):
+    """Finds tests that no BUILD file names: "x_test.cc", "x_test", "x" beside "%s_test", or a glob of tests."""
+    packages = {os.path.dirname(path): path for path in tracked_files("BUILD.bazel", "*/BUILD.bazel")}
+    texts = {folder: "\n".join(read_lines(path)) for folder, path in packages.items()}
+    for file in tracked_files("*_test.cc", "*_test.c", "*_test.cu", "*_test.py", "*_test.sh"):
+        folder = package_of(file, packages)
+        if folder is None:
+            continue
+        name = os.path.relpath(file, folder or ".")
+        stem = os.path.splitext(name)[0]
+        text = texts[folder]
+        named = f'"{name}"' in text or f'"{stem}"' in text
+        composed = f'"{stem[:-len("_test")]}"' in text and re.search(r'%s_test|\+ "_test', text)
+        globbed = re.search(r'^[^#\n]*"\*_test', text, re.M)
+        if not named and not composed and not globbed:
+            findings.add(file, 1, f"no rule of {packages[folder]} names this test, so it never runs; add it there")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fix", action="store_true", help="mend what can be mended without being asked")
@@ -201,6 +230,7 @@ def main():
     findings = Findings("build")
     for path in args.files:
         BuildFile(path, findings, args.fix).check()
+    check_tests_have_rules(findings)
     sys.exit(findings.exit_code())
 
 

@@ -102,6 +102,7 @@ TEST_F(RosterTest, NoEpochFormsMeanwhileAndNewcomersAreToldWhy) {
     EXPECT_TRUE(h_.Parked(h_.Join(late)));
   }
   EXPECT_TRUE(h_.Parked(join));
+  h_.Advance(absl::Seconds(1));  // newcomers that come within a second are told together
   EXPECT_THAT(h_.Events<StillWaiting>(late.stream), SizeIs(1));
   EXPECT_THAT(h_.Events<StillWaiting>(early.stream).at(0).text,
               AllOf(HasSubstr("asks who the members of epoch"), HasSubstr("1 process claims"),

@@ -34,6 +34,29 @@ a(
 ''')
         self.assert_finds(lines)
 
+    def test_tests_that_no_rule_names(self):
+        self.write("a/lost_test.cc", "")
+        self.write("a/b/lost_test.py", "")
+        self.write("a/found_test.cc", "")
+        self.write("a/first_test.cc", "")
+        self.write("a/second_test.sh", "")
+        self.write("outside_test.py", "")
+        text = '''cc_test(
+    name = "found_test",
+    srcs = ["found_test.cc"],
+)
+
+[a(
+    name = name + "_test",
+    srcs = ["%s_test.cc" % name],
+) for name in [
+    "first",
+    "second",
+]]
+'''
+        self.assert_finds(self.check(text, name="a/BUILD.bazel"), ("a/b/lost_test.py:1", "no rule of a/BUILD.bazel names this test"),
+                          ("a/lost_test.cc:1", "no rule of a/BUILD.bazel names this test"))
+
     def test_lists_that_are_not_sorted(self):
         text = '''a(
     name = "one",
