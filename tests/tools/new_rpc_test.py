@@ -45,7 +45,7 @@ class NewRpcTest(unittest.TestCase):
             after = contents(self.copy)
             changed = {str(path) for path in after if after[path] != before.get(path)}
             self.assertEqual(changed, set(outcome.stdout.split("\n\n")[0].splitlines()))
-            self.assertLessEqual({f"server/core/{snake}.cc", f"tests/server/core/{snake}_test.cc"}, changed)
+            self.assertLessEqual({f"server/core/{snake}.cc", f"tests/server/core/members/{snake}_test.cc"}, changed)
             for path in changed:
                 self.assertRegex(after[pathlib.Path(path)], rf"{name}|{snake}")
 

@@ -19,7 +19,7 @@ namespace muster::core {
 //
 // The caller drives it as it drives the Coordinator. It also passes Effects::inquiry of the
 // Coordinator to Begin(), and Effects::verdict of the desk to the Coordinator as a VerdictFound.
-// Tests: tests/server/core/inquiry_test.cc.
+// Tests: tests/server/core/diagnosis/inquiry_test.cc.
 class InquiryDesk {
  public:
   explicit InquiryDesk(const Options& options)

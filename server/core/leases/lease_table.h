@@ -54,7 +54,7 @@ namespace muster::core {
 // One member cannot take what all share. It holds and waits for at most --max-leases-per-member,
 // and the members whose outcomes take the most room lose outcomes first. Every call is logarithmic
 // in what is kept. Calls that concern many leases or waiters are linear in those that they change.
-// Tests: tests/server/core/lease_table_test.cc.
+// Tests: tests/server/core/leases/lease_table_test.cc.
 class LeaseTable {
  public:
   // One member's request to hold a lease.

@@ -16,7 +16,7 @@
 //   6. No rank with a parked call of its own is listed as missing.
 // A failing seed is printed. MUSTER_TEST_SEED=N runs only that seed and prints its schedule.
 
-#include "tests/server/core/random_schedule.h"
+#include "tests/server/core/random/random_schedule.h"
 
 #include <cstdlib>
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "server/core/leases/lease_table.h"
-#include "tests/server/core/naive_leases.h"
+#include "tests/server/core/leases/naive_leases.h"
 
 namespace muster::core {
 namespace {

@@ -1,6 +1,6 @@
 // The part of RandomJoining that makes events happen.
 
-#include "tests/server/core/random_joining.h"
+#include "tests/server/core/random/random_joining.h"
 
 #include <iostream>
 

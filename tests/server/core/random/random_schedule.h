@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
-#define MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
+#ifndef MUSTER_TESTS_SERVER_CORE_RANDOM_RANDOM_SCHEDULE_H_
+#define MUSTER_TESTS_SERVER_CORE_RANDOM_RANDOM_SCHEDULE_H_
 
 #include <iterator>
 #include <map>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/server/core/harness.h"
-#include "tests/server/core/random_program.h"
+#include "tests/server/core/random/random_program.h"
 
 namespace muster::core {
 
@@ -180,4 +180,4 @@ class RandomSchedule {
 
 }  // namespace muster::core
 
-#endif  // MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
+#endif  // MUSTER_TESTS_SERVER_CORE_RANDOM_RANDOM_SCHEDULE_H_

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tests/server/core/random_schedule.h"
+#include "tests/server/core/random/random_schedule.h"
 
 namespace muster::core {
 

@@ -1,6 +1,6 @@
 // The part of RandomSchedule that makes events happen.
 
-#include "tests/server/core/random_schedule.h"
+#include "tests/server/core/random/random_schedule.h"
 
 #include <algorithm>
 #include <iostream>

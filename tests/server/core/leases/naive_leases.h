@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_SERVER_CORE_NAIVE_LEASES_H_
-#define MUSTER_TESTS_SERVER_CORE_NAIVE_LEASES_H_
+#ifndef MUSTER_TESTS_SERVER_CORE_LEASES_NAIVE_LEASES_H_
+#define MUSTER_TESTS_SERVER_CORE_LEASES_NAIVE_LEASES_H_
 
 #include <optional>
 #include <string>
@@ -71,4 +71,4 @@ class NaiveLeases {
 
 }  // namespace muster::core
 
-#endif  // MUSTER_TESTS_SERVER_CORE_NAIVE_LEASES_H_
+#endif  // MUSTER_TESTS_SERVER_CORE_LEASES_NAIVE_LEASES_H_

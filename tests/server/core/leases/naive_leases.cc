@@ -1,4 +1,4 @@
-#include "tests/server/core/naive_leases.h"
+#include "tests/server/core/leases/naive_leases.h"
 
 #include <algorithm>
 #include <map>

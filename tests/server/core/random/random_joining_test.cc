@@ -16,7 +16,7 @@
 //   6. Every call ends.
 // A failing seed is printed. MUSTER_TEST_SEED=N runs only that seed and prints its schedule.
 
-#include "tests/server/core/random_joining.h"
+#include "tests/server/core/random/random_joining.h"
 
 #include <cstdlib>
 

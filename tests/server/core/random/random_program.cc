@@ -1,4 +1,4 @@
-#include "tests/server/core/random_program.h"
+#include "tests/server/core/random/random_program.h"
 
 #include <algorithm>
 

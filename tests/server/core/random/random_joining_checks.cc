@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tests/server/core/random_joining.h"
+#include "tests/server/core/random/random_joining.h"
 
 namespace muster::core {
 namespace {

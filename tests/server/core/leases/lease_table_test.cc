@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/server/core/naive_leases.h"
+#include "tests/server/core/leases/naive_leases.h"
 
 namespace muster::core {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "server/core/job/node_batches.h"
-#include "tests/server/core/random_schedule.h"
+#include "tests/server/core/random/random_schedule.h"
 
 namespace muster::core {
 
