@@ -8,7 +8,7 @@
 #include <cstdint>
 
 // The layout of the memory in which a rank publishes what its communicators do. The launcher makes
-// and reads it (rank_activity.h), and the rank writes it (published_activity.h).
+// and reads it (activity_reader.h), and the rank writes it (activity_publisher.h).
 namespace muster::activity {
 
 // The environment variable that gives the rank the path of the memory.

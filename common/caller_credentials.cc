@@ -18,7 +18,7 @@ TlsFiles TlsFilesOf(const CredentialFiles& files) {
 }
 
 absl::Status CheckTls(const CredentialFiles& files) {
-  absl::Status status = CheckTogether(files);
+  absl::Status status = CheckCredentialFields(files);
   return status.ok() ? CheckTlsFiles(TlsFilesOf(files)) : status;
 }
 
@@ -32,7 +32,7 @@ std::shared_ptr<grpc::ChannelCredentials> Tls(const CredentialFiles& files) {
 
 }  // namespace
 
-absl::Status CheckFiles(const CredentialFiles& files) {
+absl::Status CheckCredentialFiles(const CredentialFiles& files) {
   if (absl::Status s = CheckTls(files); !s.ok()) return s;
   return files.token_file.empty() ? absl::OkStatus() : ReadTokenFile(files.token_file).status();
 }
@@ -65,32 +65,32 @@ std::shared_ptr<grpc::Channel> CallerCredentials::NewChannel(
 uint64_t CallerCredentials::Sign(grpc::ClientContext* context) const {
   if (token_ == nullptr) return 0;
   const TokenFile::Token token = token_->Get();
-  context->AddMetadata(kAuthorization, BearerOf(token.text));
+  context->AddMetadata(kAuthorization, FormatAuthorization(token.text));
   return token.version;
 }
 
-CallerCredentials::Judgement CallerCredentials::Judge(uint64_t token, const absl::Status& status,
-                                                      const std::string& coordinator) const {
+CallerCredentials::RetryDecision CallerCredentials::DecideRetry(
+    uint64_t token, const absl::Status& status, const std::string& coordinator) const {
   if (!absl::IsUnauthenticated(status)) {
-    if (token_ != nullptr && status.ok()) token_->Accepted(token);
+    if (token_ != nullptr && status.ok()) token_->OnAccepted(token);
     return {false, status};
   }
   const std::string text =
       absl::StrCat("the coordinator at ", coordinator, " has refused this process, which sent ",
-                   Sent(), ": ", status.message());
+                   DescribeCredentials(), ": ", status.message());
   if (token_ == nullptr) return {false, absl::UnauthenticatedError(text)};
-  switch (token_->Refused(token, std::chrono::steady_clock::now())) {
-    case CallerToken::Verdict::kTryAgain:
+  switch (token_->OnRejected(token, std::chrono::steady_clock::now())) {
+    case CallerToken::Retry::kNow:
       return {true, status};
-    case CallerToken::Verdict::kTryAgainLater:
+    case CallerToken::Retry::kLater:
       return {false, absl::UnavailableError(text)};
-    case CallerToken::Verdict::kFinal:
+    case CallerToken::Retry::kNever:
       break;
   }
   return {false, absl::UnauthenticatedError(text)};
 }
 
-std::string CallerCredentials::Sent() const {
+std::string CallerCredentials::DescribeCredentials() const {
   const std::string certificate =
       files_.tls_cert.empty() ? ""
                               : absl::StrCat(" and the certificate in '", files_.tls_cert, "'");

@@ -18,15 +18,15 @@
 namespace muster {
 
 // Checks whether the files can be used, as CallerCredentials::Load() does, but starts nothing.
-absl::Status CheckFiles(const CredentialFiles& files);
+absl::Status CheckCredentialFiles(const CredentialFiles& files);
 
 // The credentials that a process presents to a coordinator, and its demands on the coordinator's.
 // All channels to a coordinator are made here. Used by SDK, launcher and command line. Thread-safe.
 //
 //   const uint64_t token = credentials->Sign(&context);
 //   ... the call ends with `status` ...
-//   Judgement judgement = credentials->Judge(token, status, address);
-//   if (judgement.send_again) ... send it again, now with another token ...
+//   RetryDecision decision = credentials->DecideRetry(token, status, address);
+//   if (decision.retry_now) ... send it again, now with another token ...
 class CallerCredentials {
  public:
   // Reads the files. INVALID_ARGUMENT names the file that cannot be used, and what to do. With TLS,
@@ -36,22 +36,23 @@ class CallerCredentials {
   std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
                                             grpc::ChannelArguments arguments) const;
 
-  // Adds the token to a call that has not begun. Returns the token's version for Judge(), or 0 if
-  // there is no token.
+  // Adds the token to a call that has not begun. Returns the token's version for DecideRetry(), or
+  // 0 if there is no token.
   uint64_t Sign(grpc::ClientContext* context) const;
 
   // The verdict on a call that has ended. A call that was rejected only for its token may be sent
   // again with another token. If the error is final, the status says which coordinator rejected
   // which credentials, and what to do.
-  struct Judgement {
-    bool send_again = false;  // at once; else see `status`
-    absl::Status status;      // UNAVAILABLE if a later retry may succeed
+  struct RetryDecision {
+    bool retry_now = false;  // at once; else see `status`
+    absl::Status status;     // UNAVAILABLE if a later retry may succeed
   };
-  Judgement Judge(uint64_t token, const absl::Status& status, const std::string& coordinator) const;
+  RetryDecision DecideRetry(uint64_t token, const absl::Status& status,
+                            const std::string& coordinator) const;
 
  private:
   explicit CallerCredentials(const CredentialFiles& files) : files_(files) {}
-  std::string Sent() const;
+  std::string DescribeCredentials() const;
 
   const CredentialFiles files_;
   std::unique_ptr<CallerToken> token_;                   // null if there is none

@@ -28,27 +28,27 @@ void CallerToken::Learn(TokenFile::Token token) {
   use_previous_ = false;
 }
 
-void CallerToken::Accepted(uint64_t version) {
+void CallerToken::OnAccepted(uint64_t version) {
   std::lock_guard<std::mutex> lock(mutex_);
   ever_accepted_ = true;
-  refusing_ = false;
+  rejecting_ = false;
   // Forgets rejections: when this token is rejected later, the other one may be accepted.
-  current_.refused = previous_.refused = false;
+  current_.rejected = previous_.rejected = false;
 }
 
-CallerToken::Verdict CallerToken::Refused(uint64_t version, Time now) {
+CallerToken::Retry CallerToken::OnRejected(uint64_t version, Time now) {
   TokenFile::Token latest = file_->GetLatest();
   std::lock_guard<std::mutex> lock(mutex_);
   Learn(std::move(latest));
-  if (!std::exchange(refusing_, true)) refused_since_ = now;
-  if (version == current_.token.version) current_.refused = true;
-  if (version == previous_.token.version) previous_.refused = true;
-  use_previous_ = current_.refused && previous_.token.version > 0 && !previous_.refused;
-  if (use_previous_ || !current_.refused) return Verdict::kTryAgain;
+  if (!std::exchange(rejecting_, true)) rejected_since_ = now;
+  if (version == current_.token.version) current_.rejected = true;
+  if (version == previous_.token.version) previous_.rejected = true;
+  use_previous_ = current_.rejected && previous_.token.version > 0 && !previous_.rejected;
+  if (use_previous_ || !current_.rejected) return Retry::kNow;
   // Forgets rejections: by the next try, the coordinator may accept either token.
-  current_.refused = previous_.refused = false;
-  const bool patient = ever_accepted_ && now - refused_since_ < kPatience;
-  return patient ? Verdict::kTryAgainLater : Verdict::kFinal;
+  current_.rejected = previous_.rejected = false;
+  const bool may_recover = ever_accepted_ && now - rejected_since_ < kRetryPeriod;
+  return may_recover ? Retry::kLater : Retry::kNever;
 }
 
 }  // namespace muster

@@ -30,12 +30,12 @@ class CallerToken {
 
   // The time for which a caller whose token was accepted before retries after a rejection. A
   // coordinator that restarts in the middle of a replacement does not know the old token.
-  static constexpr std::chrono::minutes kPatience{2};
+  static constexpr std::chrono::minutes kRetryPeriod{2};
 
-  enum class Verdict {
-    kTryAgain,       // at once, since there is another token
-    kTryAgainLater,  // the coordinator, or this process, may be about to learn a token
-    kFinal,
+  enum class Retry {
+    kNow,    // at once, since there is another token
+    kLater,  // the coordinator, or this process, may be about to learn a token
+    kNever,
   };
 
   // Reads the file. INVALID_ARGUMENT as ReadTokenFile().
@@ -47,13 +47,13 @@ class CallerToken {
   // Returns the token for the next call.
   TokenFile::Token Get();
   // Report how the coordinator answered the token of this version.
-  void Accepted(uint64_t version);
-  Verdict Refused(uint64_t version, Time now);
+  void OnAccepted(uint64_t version);
+  Retry OnRejected(uint64_t version, Time now);
 
  private:
   struct Candidate {
     TokenFile::Token token;
-    bool refused = false;
+    bool rejected = false;
   };
 
   void Learn(TokenFile::Token token);
@@ -64,8 +64,8 @@ class CallerToken {
   Candidate previous_;  // version 0 if there is none
   bool use_previous_ = false;
   bool ever_accepted_ = false;
-  bool refusing_ = false;
-  Time refused_since_;
+  bool rejecting_ = false;
+  Time rejected_since_;
 };
 
 }  // namespace muster

@@ -13,13 +13,14 @@ namespace {
 
 constexpr char kRun[] = "run";  // the command that is followed by a program
 
-enum class Value { kNone, kFile, kFolder, kOther };
+enum class ValueKind { kNone, kFile, kFolder, kOther };
 
-Value ValueOf(const CLI::Option& option) {
+ValueKind KindOfValue(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  if (option.get_items_expected_min() == 0) return Value::kNone;  // or its value may be left out
-  if (type == "FILE" || type == "PATH") return Value::kFile;
-  return type == "DIR" ? Value::kFolder : Value::kOther;
+  if (option.get_items_expected_min() == 0)
+    return ValueKind::kNone;  // or its value may be left out
+  if (type == "FILE" || type == "PATH") return ValueKind::kFile;
+  return type == "DIR" ? ValueKind::kFolder : ValueKind::kOther;
 }
 
 std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
@@ -40,22 +41,22 @@ std::vector<const CLI::Option*> FlagsOf(const CLI::App& app) {
   });
 }
 
-std::string NamesOf(const CLI::App& app, const std::vector<Value>& values,
-                    absl::string_view separator) {
+std::string FlagsWithValue(const CLI::App& app, const std::vector<ValueKind>& values,
+                           absl::string_view separator) {
   std::vector<std::string> names;
   for (const CLI::Option* flag : FlagsOf(app)) {
-    if (std::find(values.begin(), values.end(), ValueOf(*flag)) == values.end()) continue;
+    if (std::find(values.begin(), values.end(), KindOfValue(*flag)) == values.end()) continue;
     for (const std::string& name : flag->get_lnames()) names.push_back("--" + name);
   }
   return absl::StrJoin(names, separator);
 }
 
-using Values = std::vector<CompletedValue>;
+using ValueCompletions = std::vector<ValueCompletion>;
 
 // Returns the words for a value, or null if only files are offered.
-const CompletedValue* FindValue(const Values& values, const std::string& command,
-                                const std::string& flag) {
-  for (const CompletedValue& value : values) {
+const ValueCompletion* FindCompletion(const ValueCompletions& values, const std::string& command,
+                                      const std::string& flag) {
+  for (const ValueCompletion& value : values) {
     if (value.command == command && value.flag == flag) return &value;
   }
   return nullptr;
@@ -68,7 +69,7 @@ std::string CommandName(const CLI::App& program, const CLI::App& app) {
 
 // Returns the bash code that offers a value. Names of jobs may contain anything, so no shell may
 // expand them.
-std::string BashOffer(const CompletedValue& value) {
+std::string BashCandidates(const ValueCompletion& value) {
   std::string offer;
   if (!value.words.empty()) {
     absl::StrAppend(&offer, "COMPREPLY=($(compgen -W '", absl::StrJoin(value.words, " "),
@@ -82,31 +83,34 @@ std::string BashOffer(const CompletedValue& value) {
 }
 
 // Returns the lines of a `case` over the previous word: the values of flags that take one.
-std::string BashValues(const CLI::App& app, const std::string& command, const Values& values) {
+std::string BashValues(const CLI::App& app, const std::string& command,
+                       const ValueCompletions& values) {
   std::string lines;
   for (const CLI::Option* flag : FlagsOf(app)) {
     for (const std::string& name : flag->get_lnames()) {
-      if (const CompletedValue* value = FindValue(values, command, "--" + name)) {
-        absl::StrAppend(&lines, "        --", name, ") ", BashOffer(*value), " ;;\n");
+      if (const ValueCompletion* value = FindCompletion(values, command, "--" + name)) {
+        absl::StrAppend(&lines, "        --", name, ") ", BashCandidates(*value), " ;;\n");
       }
     }
   }
-  const auto line = [&](Value value, absl::string_view action) {
-    const std::string names = NamesOf(app, {value}, " | ");
+  const auto line = [&](ValueKind value, absl::string_view action) {
+    const std::string names = FlagsWithValue(app, {value}, " | ");
     return names.empty() ? "" : absl::StrCat("        ", names, ") ", action, " ;;\n");
   };
-  return absl::StrCat(lines, line(Value::kFile, "COMPREPLY=($(compgen -f -- \"$word\")); return"),
-                      line(Value::kFolder, "COMPREPLY=($(compgen -d -- \"$word\")); return"),
-                      line(Value::kOther, "return"));
+  return absl::StrCat(lines,
+                      line(ValueKind::kFile, "COMPREPLY=($(compgen -f -- \"$word\")); return"),
+                      line(ValueKind::kFolder, "COMPREPLY=($(compgen -d -- \"$word\")); return"),
+                      line(ValueKind::kOther, "return"));
 }
 
 std::string BashCommand(const CLI::App& program, const CLI::App& app, absl::string_view pattern,
-                        const Values& values) {
-  constexpr Value kAll[] = {Value::kNone, Value::kFile, Value::kFolder, Value::kOther};
+                        const ValueCompletions& values) {
+  constexpr ValueKind kAll[] = {ValueKind::kNone, ValueKind::kFile, ValueKind::kFolder,
+                                ValueKind::kOther};
   const std::string command = CommandName(program, app);
-  std::vector<std::string> words = {NamesOf(app, {std::begin(kAll), std::end(kAll)}, " ")};
+  std::vector<std::string> words = {FlagsWithValue(app, {std::begin(kAll), std::end(kAll)}, " ")};
   for (const CLI::App* known : CommandsOf(app)) words.push_back(known->get_name());
-  if (const CompletedValue* value = FindValue(values, command, "")) {
+  if (const ValueCompletion* value = FindCompletion(values, command, "")) {
     words.insert(words.end(), value->words.begin(), value->words.end());
   }
   if (command == kRun) words.push_back("--");
@@ -152,8 +156,9 @@ std::string BashCommands(const CLI::App& app) {
   for (const CLI::App* command : CommandsOf(app)) {
     names.push_back(":" + command->get_name());
     if (command->get_name() != kRun) continue;
-    const std::string flags = NamesOf(*command, {Value::kFile, Value::kFolder, Value::kOther},
-                                      absl::StrCat(" | ", kRun, ":"));
+    const std::string flags =
+        FlagsWithValue(*command, {ValueKind::kFile, ValueKind::kFolder, ValueKind::kOther},
+                       absl::StrCat(" | ", kRun, ":"));
     of_run = absl::StrCat("      run:--) _$NAME_program $((i + 1)); return ;;\n      run:", flags,
                           ") [[ ${COMP_WORDS[i + 1]} != = ]] || ((++i)); ((++i)) ;;\n",
                           "      run:-*) [[ ${COMP_WORDS[i + 1]} != = ]] || ((i += 2)) ;;\n",
@@ -164,7 +169,7 @@ std::string BashCommands(const CLI::App& app) {
                       ") command=${COMP_WORDS[i]} ;;\n");
 }
 
-std::string Bash(const CLI::App& app, const Values& values) {
+std::string Bash(const CLI::App& app, const ValueCompletions& values) {
   std::string cases;
   for (const CLI::App* command : CommandsOf(app)) {
     absl::StrAppend(&cases, BashCommand(app, *command, command->get_name(), values));
@@ -185,40 +190,42 @@ std::string ZshText(absl::string_view text) {
       text, {{"'", "'\\''"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}, {"\n", " "}});
 }
 
-std::string ZshOffer(const CompletedValue& value) {
+std::string ZshCandidates(const ValueCompletion& value) {
   if (value.printed_by.empty()) return absl::StrCat("(", absl::StrJoin(value.words, " "), ")");
   return absl::StrCat("{local -a offered=(", absl::StrJoin(value.words, " "), " ${(f)\"$(",
                       value.printed_by, ")\"}); compadd -a offered}");
 }
 
 std::string ZshFlag(const CLI::Option& option, const std::string& name,
-                    const CompletedValue* offered) {
+                    const ValueCompletion* offered) {
   constexpr absl::string_view kActions[] = {"", "_files", "_files -/", " "};
-  const Value value = ValueOf(option);
+  const ValueKind value = KindOfValue(option);
   const std::string action =
-      offered != nullptr ? ZshOffer(*offered) : std::string(kActions[static_cast<int>(value)]);
+      offered != nullptr ? ZshCandidates(*offered) : std::string(kActions[static_cast<int>(value)]);
   const std::string argument =
-      value == Value::kNone ? "" : absl::StrCat(":", ZshText(option.get_type_name()), ":", action);
+      value == ValueKind::kNone ? ""
+                                : absl::StrCat(":", ZshText(option.get_type_name()), ":", action);
   return absl::StrCat("'--", name, "[", ZshText(option.get_description()), "]", argument, "'");
 }
 
 // Returns the arguments for zsh's _arguments.
-std::string ZshArguments(const CLI::App& app, const std::string& command, const Values& values) {
+std::string ZshArguments(const CLI::App& app, const std::string& command,
+                         const ValueCompletions& values) {
   std::string arguments;
   for (const CLI::Option* option : FlagsOf(app)) {
     for (const std::string& name : option->get_lnames()) {
       absl::StrAppend(&arguments, " \\\n        ",
-                      ZshFlag(*option, name, FindValue(values, command, "--" + name)));
+                      ZshFlag(*option, name, FindCompletion(values, command, "--" + name)));
     }
   }
   if (command == kRun) absl::StrAppend(&arguments, " \\\n        '*::program:_normal'");
-  if (const CompletedValue* value = FindValue(values, command, "")) {
-    absl::StrAppend(&arguments, " \\\n        '1:", command, ":", ZshOffer(*value), "'");
+  if (const ValueCompletion* value = FindCompletion(values, command, "")) {
+    absl::StrAppend(&arguments, " \\\n        '1:", command, ":", ZshCandidates(*value), "'");
   }
   return arguments;
 }
 
-std::string Zsh(const CLI::App& app, const Values& values) {
+std::string Zsh(const CLI::App& app, const ValueCompletions& values) {
   const std::string& name = app.get_name();
   std::string commands, cases;
   for (const CLI::App* command : CommandsOf(app)) {
@@ -242,7 +249,7 @@ std::string Zsh(const CLI::App& app, const Values& values) {
 }  // namespace
 
 absl::StatusOr<std::string> CompletionScript(const CLI::App& app, absl::string_view shell,
-                                             const std::vector<CompletedValue>& values) {
+                                             const std::vector<ValueCompletion>& values) {
   if (shell == "bash") return Bash(app, values);
   if (shell == "zsh") return Zsh(app, values);
   return absl::InvalidArgumentError(

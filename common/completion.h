@@ -11,7 +11,7 @@
 namespace muster {
 
 // The words that complete a value which is not a file name.
-struct CompletedValue {
+struct ValueCompletion {
   std::string command;             // empty for the program itself
   std::string flag;                // "--job"; empty for the command's positional argument
   std::vector<std::string> words;  // words that never change
@@ -22,7 +22,7 @@ struct CompletedValue {
 // commands, flags, `values`, file names after flags that take a file, and programs after `run`.
 // INVALID_ARGUMENT for another shell. Pure.
 absl::StatusOr<std::string> CompletionScript(const CLI::App& app, absl::string_view shell,
-                                             const std::vector<CompletedValue>& values = {});
+                                             const std::vector<ValueCompletion>& values = {});
 
 }  // namespace muster
 

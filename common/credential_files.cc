@@ -2,7 +2,7 @@
 
 namespace muster {
 
-absl::Status CheckTogether(const CredentialFiles& files) {
+absl::Status CheckCredentialFields(const CredentialFiles& files) {
   if (files.tls_cert.empty() != files.tls_key.empty()) {
     return absl::InvalidArgumentError(
         "tls_cert (MUSTER_TLS_CERT) and tls_key (MUSTER_TLS_KEY) belong together, and only one of "

@@ -41,7 +41,7 @@ inline constexpr CredentialField kCredentialFields[] = {
 
 // Checks that the fields fit together, without reading a file. INVALID_ARGUMENT names the missing
 // field.
-absl::Status CheckTogether(const CredentialFiles& files);
+absl::Status CheckCredentialFields(const CredentialFiles& files);
 
 }  // namespace muster
 

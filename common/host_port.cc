@@ -31,9 +31,9 @@ bool IsLiteral(int family, const std::string& host) {
 bool IsHostCharacter(char c) { return absl::ascii_isgraph(c) && c != '/' && c != '[' && c != ']'; }
 
 // Accepts digits only. absl::SimpleAtoi() would accept signs and spaces too.
-bool ParsePort(absl::string_view digits, int least, int* port) {
+bool ParsePort(absl::string_view digits, int min, int* port) {
   return !digits.empty() && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
-         absl::SimpleAtoi(digits, port) && *port >= least && *port <= kMaxPort;
+         absl::SimpleAtoi(digits, port) && *port >= min && *port <= kMaxPort;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::string HostPort::ToString() const {
 bool HostPort::is_ipv4() const { return IsLiteral(AF_INET, host); }
 bool HostPort::is_ipv6() const { return IsLiteral(AF_INET6, host); }
 
-absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int min_port) {
   if (const size_t scheme = text.find("://"); scheme != absl::string_view::npos) {
     return Malformed(text, absl::StrCat("leave out ", text.substr(0, scheme), "://"));
   }
@@ -63,8 +63,8 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
   if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) {
     return Malformed(text, "the host contains a character that is not allowed there");
   }
-  if (!ParsePort(text.substr(colon + 1), least_port, &address.port)) {
-    return Malformed(text, absl::StrCat("the port is not a number from ", least_port, " to 65535"));
+  if (!ParsePort(text.substr(colon + 1), min_port, &address.port)) {
+    return Malformed(text, absl::StrCat("the port is not a number from ", min_port, " to 65535"));
   }
   return address;
 }
@@ -74,13 +74,13 @@ absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text) {
   absl::ConsumePrefix(&port, ":");
   const bool alone = !port.empty() && std::all_of(port.begin(), port.end(), absl::ascii_isdigit);
   absl::StatusOr<HostPort> address =
-      ParseHostPort(alone ? absl::StrCat("127.0.0.1:", port) : std::string(text), /*least_port=*/0);
+      ParseHostPort(alone ? absl::StrCat("127.0.0.1:", port) : std::string(text), /*min_port=*/0);
   if (address.ok()) return address;
   return absl::InvalidArgumentError(absl::StrCat(
       address.status().message(), ", or a port alone, such as 9100, for this machine only"));
 }
 
-HostPort AsSeenHere(HostPort address) {
+HostPort LoopbackIfWildcard(HostPort address) {
   if (address.host == "0.0.0.0") address.host = "127.0.0.1";
   if (address.host == "::") address.host = "::1";
   return address;
@@ -97,7 +97,7 @@ std::optional<HostPort> ParsePeer(absl::string_view uri) {
   return *std::move(parsed);
 }
 
-std::string HostOfPeer(absl::string_view uri) {
+std::string ParsePeerHost(absl::string_view uri) {
   const std::optional<HostPort> peer = ParsePeer(uri);
   return peer ? peer->host : "";
 }

@@ -21,8 +21,8 @@ struct HostPort {
 };
 
 // Parses "host:port" or "[ipv6]:port". INVALID_ARGUMENT says what is wrong and what was expected.
-// Pass `least_port` 0 if the system may choose a free port.
-absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port = 1);
+// Pass `min_port` 0 if the system may choose a free port.
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int min_port = 1);
 
 // Parses the value of --metrics-listen: an address as above, or a port alone (":9100" or "9100")
 // for this machine only. With port 0, the system chooses a free one.
@@ -30,7 +30,7 @@ absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text);
 
 // Returns the address at which a process of this machine reaches a listener at `address`: a
 // loopback address if `address` means all addresses.
-HostPort AsSeenHere(HostPort address);
+HostPort LoopbackIfWildcard(HostPort address);
 
 // Returns the address in gRPC's name of a peer: [::1]:7370 for "ipv6:%5B::1%5D:7370". Nullopt if
 // the peer is not connected by TCP.
@@ -38,7 +38,7 @@ std::optional<HostPort> ParsePeer(absl::string_view uri);
 
 // Returns the host in gRPC's name of a peer: "::1" for "ipv6:%5B::1%5D:7370". Empty if the peer is
 // not connected by TCP.
-std::string HostOfPeer(absl::string_view uri);
+std::string ParsePeerHost(absl::string_view uri);
 
 }  // namespace muster
 

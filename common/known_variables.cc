@@ -16,10 +16,10 @@ namespace muster {
 namespace {
 
 constexpr char kPrefix[] = "MUSTER_";
-constexpr char kOfTests[] = "MUSTER_TEST_";
+constexpr char kTestPrefix[] = "MUSTER_TEST_";
 
 // Variables of jobs: read by the SDK, the launchers and the commands.
-constexpr const char* kOfJobs[] = {
+constexpr const char* kJobVariables[] = {
     "MUSTER_ACTIVITY_FILE",
     "MUSTER_ALLOW_SHARED_GPU",
     "MUSTER_BACKEND",
@@ -53,8 +53,8 @@ constexpr const char* kOfJobs[] = {
     "MUSTER_WORLD_SIZE",
 };
 
-// Variables of musterd: one for each flag, in addition to the variables above.
-constexpr const char* kOfMusterd[] = {
+// Variables of musterd: one for variable flag, in addition to the variables above.
+constexpr const char* kMusterdVariables[] = {
     "MUSTER_DEFAULT_WAIT_TIMEOUT",
     "MUSTER_DRAIN_TIME",
     "MUSTER_EXIT_WHEN_DONE",
@@ -90,7 +90,7 @@ constexpr const char* kOfMusterd[] = {
 };
 
 // Variables of the scripts in tools/. Their user may have them set while jobs run.
-constexpr const char* kOfTools[] = {
+constexpr const char* kToolVariables[] = {
     "MUSTER_CHECK_HOME",      "MUSTER_CUDA_HOME",    "MUSTER_DOCS_HOME",
     "MUSTER_KUBERNETES_HOME", "MUSTER_NCCL_SOURCES", "MUSTER_NCCL_SOURCE_HOME",
     "MUSTER_PEERS_HOME",      "MUSTER_PIC_HOME",     "MUSTER_PROMETHEUS_HOME",
@@ -98,9 +98,9 @@ constexpr const char* kOfTools[] = {
 };
 
 std::vector<std::string> AllNames() {
-  std::vector<std::string> names(std::begin(kOfJobs), std::end(kOfJobs));
-  names.insert(names.end(), std::begin(kOfMusterd), std::end(kOfMusterd));
-  names.insert(names.end(), std::begin(kOfTools), std::end(kOfTools));
+  std::vector<std::string> names(std::begin(kJobVariables), std::end(kJobVariables));
+  names.insert(names.end(), std::begin(kMusterdVariables), std::end(kMusterdVariables));
+  names.insert(names.end(), std::begin(kToolVariables), std::end(kToolVariables));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -108,7 +108,7 @@ std::vector<std::string> AllNames() {
 // Returns whether Kubernetes sets the variable for a Service. A Service "muster" gives containers
 // MUSTER_SERVICE_HOST, MUSTER_SERVICE_PORT_GRPC, MUSTER_PORT_7370_TCP_ADDR and
 // MUSTER_PORT=tcp://10.0.0.1:7370; "muster-coordinator" gives similar ones.
-bool IsOfKubernetes(absl::string_view name, absl::string_view value) {
+bool IsSetByKubernetes(absl::string_view name, absl::string_view value) {
   if (absl::EndsWith(name, "_SERVICE_HOST") || absl::StrContains(name, "_SERVICE_PORT")) {
     return true;
   }
@@ -122,9 +122,10 @@ bool IsOfKubernetes(absl::string_view name, absl::string_view value) {
 // Compares without the prefix, which is right in all of these names.
 std::string Nearest(absl::string_view name) {
   static const auto& known = *new std::vector<std::string>([] {
-    std::vector<std::string> rests;
-    for (const std::string& each : KnownVariables()) rests.push_back(each.substr(strlen(kPrefix)));
-    return rests;
+    std::vector<std::string> suffixes;
+    for (const std::string& variable : KnownVariables())
+      suffixes.push_back(variable.substr(strlen(kPrefix)));
+    return suffixes;
   }());
   const std::string nearest = NearestName(std::string(name.substr(strlen(kPrefix))), known);
   return nearest.empty() ? "" : kPrefix + nearest;
@@ -145,9 +146,9 @@ const std::vector<std::string>& KnownVariables() {
 }
 
 bool IsKnownVariable(absl::string_view name, absl::string_view value) {
-  if (!absl::StartsWith(name, kPrefix) || absl::StartsWith(name, kOfTests)) return true;
+  if (!absl::StartsWith(name, kPrefix) || absl::StartsWith(name, kTestPrefix)) return true;
   const std::vector<std::string>& known = KnownVariables();
-  return std::binary_search(known.begin(), known.end(), name) || IsOfKubernetes(name, value);
+  return std::binary_search(known.begin(), known.end(), name) || IsSetByKubernetes(name, value);
 }
 
 std::vector<std::string> UnknownVariableWarnings(const std::vector<std::string>& environment) {

@@ -20,9 +20,9 @@
 namespace muster {
 namespace {
 
-constexpr char kListed[] = "coordinator-";
-constexpr char kNew[] = "new-XXXXXX";
-constexpr size_t kMaxBytes = 16 << 10;  // of an entry
+constexpr char kEntryPrefix[] = "coordinator-";
+constexpr char kTemporaryName[] = "new-XXXXXX";
+constexpr size_t kMaxEntryBytes = 16 << 10;  // of an entry
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -36,14 +36,14 @@ bool IsFolder(const std::string& path) {
 
 // Returns whether only this user can add an entry. Matters because a status request sends the
 // entry's coordinator a token.
-bool IsOurs(const std::string& folder) {
+bool IsSafeFolder(const std::string& folder) {
   struct stat status;
   return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
          status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 std::string ReadAll(int fd) {
-  std::string text(kMaxBytes, '\0');
+  std::string text(kMaxEntryBytes, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(std::max<ssize_t>(size, 0));
   return text;
@@ -76,7 +76,7 @@ std::vector<std::string> EntriesOf(const std::string& folder) {
   DIR* const directory = opendir(folder.c_str());
   if (directory == nullptr) return paths;
   while (const dirent* entry = readdir(directory)) {
-    if (absl::StartsWith(entry->d_name, kListed)) {
+    if (absl::StartsWith(entry->d_name, kEntryPrefix)) {
       paths.push_back(absl::StrCat(folder, "/", entry->d_name));
     }
   }
@@ -93,27 +93,29 @@ std::string RuntimeDirectory() {
   return IsFolder(user) ? user + "/muster" : absl::StrCat("/tmp/muster-", geteuid());
 }
 
-std::unique_ptr<ListedCoordinator> ListedCoordinator::Add(const LocalCoordinator& coordinator) {
+std::unique_ptr<CoordinatorRegistration> CoordinatorRegistration::Add(
+    const LocalCoordinator& coordinator) {
   const std::string folder = RuntimeDirectory();
   mkdir(folder.c_str(), S_IRWXU);
-  if (!IsOurs(folder)) return nullptr;
-  std::string path = absl::StrCat(folder, "/", kNew);
+  if (!IsSafeFolder(folder)) return nullptr;
+  std::string path = absl::StrCat(folder, "/", kTemporaryName);
   const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return nullptr;
   const std::string text = absl::StrCat(coordinator.job, "\n", coordinator.address, "\n",
                                         coordinator.token_file, "\n", coordinator.pid, "\n");
   // Locks and completes the entry before it becomes visible.
-  const std::string listed = absl::StrCat(folder, "/", kListed, path.substr(path.size() - 6));
+  const std::string listed = absl::StrCat(folder, "/", kEntryPrefix, path.substr(path.size() - 6));
   const bool done = Parse(text) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                     write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
                     rename(path.c_str(), listed.c_str()) == 0;
-  if (done) return std::unique_ptr<ListedCoordinator>(new ListedCoordinator(fd, listed));
+  if (done)
+    return std::unique_ptr<CoordinatorRegistration>(new CoordinatorRegistration(fd, listed));
   unlink(path.c_str());
   close(fd);
   return nullptr;
 }
 
-ListedCoordinator::~ListedCoordinator() {
+CoordinatorRegistration::~CoordinatorRegistration() {
   unlink(path_.c_str());
   close(fd_);
 }
@@ -121,7 +123,7 @@ ListedCoordinator::~ListedCoordinator() {
 std::vector<LocalCoordinator> FindLocalCoordinators() {
   std::vector<LocalCoordinator> found;
   const std::string folder = RuntimeDirectory();
-  if (!IsOurs(folder)) return found;
+  if (!IsSafeFolder(folder)) return found;
   for (const std::string& path : EntriesOf(folder)) {
     if (std::optional<LocalCoordinator> entry = ReadEntry(path)) found.push_back(*entry);
   }

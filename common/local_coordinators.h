@@ -21,17 +21,17 @@ std::string RuntimeDirectory();
 
 // An entry in that list, for the lifetime of this object and its process. The entry is a locked
 // file. A file that no process has locked was left behind, and counts as no entry.
-class ListedCoordinator {
+class CoordinatorRegistration {
  public:
   // Adds an entry. Returns null if the folder cannot be made or other users may write to it; then
   // the coordinator is not listed.
-  static std::unique_ptr<ListedCoordinator> Add(const LocalCoordinator& coordinator);
-  ~ListedCoordinator();
-  ListedCoordinator(const ListedCoordinator&) = delete;
-  ListedCoordinator& operator=(const ListedCoordinator&) = delete;
+  static std::unique_ptr<CoordinatorRegistration> Add(const LocalCoordinator& coordinator);
+  ~CoordinatorRegistration();
+  CoordinatorRegistration(const CoordinatorRegistration&) = delete;
+  CoordinatorRegistration& operator=(const CoordinatorRegistration&) = delete;
 
  private:
-  ListedCoordinator(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  CoordinatorRegistration(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
 
   const int fd_;
   const std::string path_;

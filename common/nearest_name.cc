@@ -24,20 +24,20 @@ size_t Distance(const std::string& a, const std::string& b) {
 }
 
 // Returns whether the lengths are close enough. Also avoids the table for very long words.
-bool MayBeNear(const std::string& a, const std::string& b, size_t most) {
-  return std::max(a.size(), b.size()) - std::min(a.size(), b.size()) <= most;
+bool MayBeNear(const std::string& a, const std::string& b, size_t max_difference) {
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size()) <= max_difference;
 }
 
 }  // namespace
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& known) {
-  size_t least = std::max<size_t>(1, word.size() / 3);
+  size_t best_distance = std::max<size_t>(1, word.size() / 3);
   std::string nearest;
   for (const std::string& candidate : known) {
-    if (!MayBeNear(word, candidate, least)) continue;
+    if (!MayBeNear(word, candidate, best_distance)) continue;
     const size_t distance = Distance(word, candidate);
-    if (distance > least || (distance == least && !nearest.empty())) continue;
-    least = distance;
+    if (distance > best_distance || (distance == best_distance && !nearest.empty())) continue;
+    best_distance = distance;
     nearest = candidate;
   }
   return nearest;

@@ -23,18 +23,18 @@ bool IsBootId(absl::string_view text) {
       });
 }
 
-struct MadeId {
+struct GeneratedId {
   absl::string_view host;
   absl::string_view boot_id;
 };
 
 // Splits an id of MakeNodeId(). Returns nullopt for an id that a user has given.
-std::optional<MadeId> Parse(absl::string_view node_id) {
+std::optional<GeneratedId> Parse(absl::string_view node_id) {
   const size_t slash = node_id.rfind('/');
   if (slash == absl::string_view::npos || slash == 0) return std::nullopt;
   const absl::string_view boot_id = node_id.substr(slash + 1);
   if (!IsBootId(boot_id)) return std::nullopt;
-  return MadeId{node_id.substr(0, slash), boot_id};
+  return GeneratedId{node_id.substr(0, slash), boot_id};
 }
 
 size_t CommonPrefix(absl::string_view a, absl::string_view b) {
@@ -49,12 +49,12 @@ std::string MakeNodeId(absl::string_view hostname, absl::string_view boot_id) {
 }
 
 void NodeNames::Add(absl::string_view node_id) {
-  const std::optional<MadeId> id = Parse(node_id);
+  const std::optional<GeneratedId> id = Parse(node_id);
   if (id) ++hosts_[std::string(id->host)][std::string(id->boot_id)];
 }
 
 void NodeNames::Remove(absl::string_view node_id) {
-  const std::optional<MadeId> id = Parse(node_id);
+  const std::optional<GeneratedId> id = Parse(node_id);
   if (!id) return;
   const auto host = hosts_.find(id->host);
   if (host == hosts_.end()) return;
@@ -64,7 +64,7 @@ void NodeNames::Remove(absl::string_view node_id) {
 }
 
 std::string NodeNames::NameOf(absl::string_view node_id) const {
-  const std::optional<MadeId> id = Parse(node_id);
+  const std::optional<GeneratedId> id = Parse(node_id);
   if (!id) return std::string(node_id);
   const auto host = hosts_.find(id->host);
   size_t shared = 0;
@@ -91,13 +91,14 @@ std::string NodeNames::Describe(absl::string_view node_id) const {
   return Parse(node_id) ? absl::StrCat("host ", name) : absl::StrCat("node '", name, "'");
 }
 
-std::string NodeNames::DescribePlace(absl::string_view node_id, absl::string_view hostname) const {
+std::string NodeNames::DescribeWithHost(absl::string_view node_id,
+                                        absl::string_view hostname) const {
   if (Parse(node_id)) return Describe(node_id);
   if (hostname == node_id) return absl::StrCat("host ", hostname);
   return absl::StrCat(Describe(node_id), ", host ", hostname.empty() ? "unknown" : hostname);
 }
 
-std::string NodeNames::DescribeLaunchersNode(absl::string_view name) const {
+std::string NodeNames::DescribeLauncherNode(absl::string_view name) const {
   if (hosts_.find(name) != hosts_.end()) return absl::StrCat("host ", name);
   return Describe(name);
 }

@@ -32,10 +32,10 @@ class NodeNames {
   // Returns "host vm", "host vm/58b9" or "node 'n1'".
   std::string Describe(absl::string_view node_id) const;
   // As Describe(), followed by the host if the name does not contain it: "node 'n1', host vm".
-  std::string DescribePlace(absl::string_view node_id, absl::string_view hostname) const;
+  std::string DescribeWithHost(absl::string_view node_id, absl::string_view hostname) const;
 
   // Describes a launcher's node. A launcher calls a node that was given no id by its host's name.
-  std::string DescribeLaunchersNode(absl::string_view name) const;
+  std::string DescribeLauncherNode(absl::string_view name) const;
 
  private:
   // The number of Add() calls for each boot id, by host.

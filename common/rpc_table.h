@@ -32,10 +32,10 @@
   UNARY(ReportExit, kLauncher, ExitReport, REPORT_EXIT, kNone)                          \
   UNARY(ReportProcessState, kLauncher, ProcessStateReport, REPORT_PROCESS_STATE, kNone) \
   UNARY(RequestStop, kMember, StopRequest, REQUEST_STOP, kNone)                         \
-  UNARY(GetStatus, kAnybody, StatusQuestion, UNSPECIFIED, kNone)                        \
+  UNARY(GetStatus, kAnybody, StatusQuery, UNSPECIFIED, kNone)                           \
   UNARY(RequestInquiry, kAnybody, InquiryRequest, UNSPECIFIED, kNone)                   \
   UNARY(ReportInquiry, kLauncher, InquiryReport, UNSPECIFIED, kNone)                    \
-  UNARY(GetInquiry, kAnybody, InquiryQuestion, UNSPECIFIED, kNone)
+  UNARY(GetInquiry, kAnybody, InquiryQuery, UNSPECIFIED, kNone)
 
 namespace muster {
 

@@ -103,13 +103,13 @@ void SharedMemoryFile::Unlink() const {
 }
 
 // An exclusive lock succeeds only if no process has the file open.
-void SharedMemoryFile::RemoveAbandoned(
-    const std::string& folder, absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours) {
+void SharedMemoryFile::RemoveAbandoned(const std::string& folder,
+                                       absl::FunctionRef<bool(absl::string_view name)> is_ours) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string path = entry->path();
-    if (!is_one_of_ours(path.substr(path.rfind('/') + 1))) continue;
+    if (!is_ours(path.substr(path.rfind('/') + 1))) continue;
     const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) continue;
     struct stat info;

@@ -73,10 +73,10 @@ class SharedMemoryFile {
 
   int descriptor() const { return descriptor_; }
 
-  // Removes the names of this user's files in `folder` that `is_one_of_ours` accepts and that no
+  // Removes the names of this user's files in `folder` that `is_ours` accepts and that no
   // process has open. Skips files that it cannot remove.
   static void RemoveAbandoned(const std::string& folder,
-                              absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours);
+                              absl::FunctionRef<bool(absl::string_view name)> is_ours);
 
  private:
   SharedMemoryFile(int descriptor, std::string path, std::string title)

@@ -10,7 +10,7 @@ absl::StatusOr<std::thread> StartThread(absl::string_view task, std::function<vo
   try {
     return std::thread(std::move(run));
   } catch (const std::system_error& error) {
-    return NoThread(task, error);
+    return ThreadStartError(task, error);
   }
 }
 
@@ -20,7 +20,7 @@ absl::Status StartDetachedThread(absl::string_view task, std::function<void()> r
   return thread.status();
 }
 
-absl::Status NoThread(absl::string_view task, const std::system_error& error) {
+absl::Status ThreadStartError(absl::string_view task, const std::system_error& error) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "the system gives this process no thread to ", task, ": ", error.code().message(),
       "; raise the limit of threads (ulimit -u, the container's pids limit), give the process "

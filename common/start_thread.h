@@ -21,7 +21,7 @@ absl::StatusOr<std::thread> StartThread(absl::string_view task, std::function<vo
 absl::Status StartDetachedThread(absl::string_view task, std::function<void()> run);
 
 // Returns the same error for a library that threw `error` because it could not start a thread.
-absl::Status NoThread(absl::string_view task, const std::system_error& error);
+absl::Status ThreadStartError(absl::string_view task, const std::system_error& error);
 
 }  // namespace muster
 

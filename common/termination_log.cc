@@ -23,7 +23,7 @@ std::string Line(absl::string_view reason) {
   for (char& c : line) {
     if (absl::ascii_iscntrl(c)) c = ' ';
   }
-  return absl::StrCat(WholeCharacters(line, kMaxBytes - 1), "\n");
+  return absl::StrCat(TruncateUtf8(line, kMaxBytes - 1), "\n");
 }
 
 }  // namespace

@@ -19,14 +19,14 @@ namespace {
 constexpr unsigned kRefreshSeconds = 10;
 
 template <typename T, void (*Free)(T*)>
-struct Freed {
+struct Deleter {
   void operator()(T* object) const { Free(object); }
 };
-using Certificate = std::unique_ptr<X509, Freed<X509, X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>>;
-using File = std::unique_ptr<BIO, Freed<BIO, BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509, X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY, EVP_PKEY_free>>;
+using File = std::unique_ptr<BIO, Deleter<BIO, BIO_free_all>>;
 
-absl::Status Bad(absl::string_view what, const std::string& path, absl::string_view why) {
+absl::Status FileError(absl::string_view what, const std::string& path, absl::string_view why) {
   ERR_clear_error();
   return absl::InvalidArgumentError(absl::StrCat("the ", what, " file '", path, "' ", why));
 }
@@ -35,7 +35,7 @@ absl::Status OpenFile(absl::string_view what, const std::string& path, File* fil
   errno = 0;
   file->reset(BIO_new_file(path.c_str(), "r"));
   if (*file != nullptr) return absl::OkStatus();
-  return Bad(what, path, absl::StrCat("cannot be read: ", strerror(errno)));
+  return FileError(what, path, absl::StrCat("cannot be read: ", strerror(errno)));
 }
 
 // Prevents OpenSSL from asking on the terminal.
@@ -47,26 +47,27 @@ absl::Status ReadCertificate(absl::string_view what, const std::string& path, Ce
   if (absl::Status s = OpenFile(what, path, &file); !s.ok()) return s;
   out->reset(PEM_read_bio_X509(file.get(), nullptr, NoPassPhrase, nullptr));
   if (*out != nullptr) return absl::OkStatus();
-  return Bad(what, path, "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)");
+  return FileError(what, path, "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)");
 }
 
-absl::Status CheckOwn(const TlsFiles& files) {
+absl::Status CheckOwnCertificate(const TlsFiles& files) {
   Certificate certificate;
   if (absl::Status s = ReadCertificate("certificate", files.cert, &certificate); !s.ok()) return s;
   if (X509_cmp_current_time(X509_get0_notAfter(certificate.get())) < 0) {
-    return Bad("certificate", files.cert, "has expired; put a new certificate and key in place");
+    return FileError("certificate", files.cert,
+                     "has expired; put a new certificate and key in place");
   }
   File file;
   if (absl::Status s = OpenFile("key", files.key, &file); !s.ok()) return s;
   const Key key(PEM_read_bio_PrivateKey(file.get(), nullptr, NoPassPhrase, nullptr));
   if (key == nullptr) {
-    return Bad("key", files.key,
-               "holds no private key that can be read; expected PEM, without a pass phrase");
+    return FileError("key", files.key,
+                     "holds no private key that can be read; expected PEM, without a pass phrase");
   }
   if (X509_check_private_key(certificate.get(), key.get()) == 1) return absl::OkStatus();
-  return Bad("key", files.key,
-             absl::StrCat("is not the key of the certificate in '", files.cert,
-                          "'; give the two that were made together"));
+  return FileError("key", files.key,
+                   absl::StrCat("is not the key of the certificate in '", files.cert,
+                                "'; give the two that were made together"));
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ absl::Status CheckTlsFiles(const TlsFiles& files) {
                      files.cert.empty() ? files.key : files.cert, "' was given"));
   }
   if (!files.cert.empty()) {
-    if (absl::Status s = CheckOwn(files); !s.ok()) return s;
+    if (absl::Status s = CheckOwnCertificate(files); !s.ok()) return s;
   }
   Certificate authority;
   if (files.ca.empty()) return absl::OkStatus();

@@ -20,11 +20,11 @@ namespace {
 
 constexpr size_t kRandomBytes = 32;
 // The length of 128 bits in base64.
-constexpr size_t kFewestCharacters = 22;
+constexpr size_t kMinCharacters = 22;
 // The length that a header can carry beside everything else.
-constexpr size_t kMostCharacters = 1024;
+constexpr size_t kMaxCharacters = 1024;
 constexpr char kScheme[] = "Bearer ";
-constexpr char kMakeOne[] = "make one with: (umask 077; muster token > FILE)";
+constexpr char kHowToMake[] = "make one with: (umask 077; muster token > FILE)";
 
 // Characters of RFC 6750, section 2.1.
 bool IsTokenCharacter(char c) {
@@ -32,7 +32,7 @@ bool IsTokenCharacter(char c) {
 }
 
 absl::Status Unusable(absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(why, "; ", kMakeOne));
+  return absl::InvalidArgumentError(absl::StrCat(why, "; ", kHowToMake));
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ std::string NewToken() {
   return token;
 }
 
-bool SameToken(absl::string_view a, absl::string_view b) {
+bool TokensEqual(absl::string_view a, absl::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
@@ -56,13 +56,13 @@ absl::StatusOr<std::string> ParseToken(absl::string_view contents) {
         "it holds white space, a control character or another that no token has (letters, digits "
         "and -._~+/= are)");
   }
-  if (token.size() < kFewestCharacters) {
+  if (token.size() < kMinCharacters) {
     return Unusable(absl::StrCat("its token has ", token.size(),
                                  " characters and could be guessed; expected at least ",
-                                 kFewestCharacters));
+                                 kMinCharacters));
   }
-  if (token.size() > kMostCharacters) {
-    return Unusable(absl::StrCat("its token has more than ", kMostCharacters, " characters"));
+  if (token.size() > kMaxCharacters) {
+    return Unusable(absl::StrCat("its token has more than ", kMaxCharacters, " characters"));
   }
   return std::string(token);
 }
@@ -72,7 +72,7 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string contents;
   // Reads a little more than a valid file can have, so that a wrong path does not fill the memory.
-  for (char c; contents.size() <= 2 * kMostCharacters && file.get(c);) contents.push_back(c);
+  for (char c; contents.size() <= 2 * kMaxCharacters && file.get(c);) contents.push_back(c);
   if (!file.is_open() || file.bad() || (contents.empty() && errno != 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot read the token file '", path, "': ", strerror(errno)));
@@ -91,9 +91,9 @@ std::string TokenFileWarning(const std::string& path) {
                       "', and so join the job; run: chmod o= ", path);
 }
 
-std::string BearerOf(absl::string_view token) { return absl::StrCat(kScheme, token); }
+std::string FormatAuthorization(absl::string_view token) { return absl::StrCat(kScheme, token); }
 
-absl::string_view TokenOf(absl::string_view authorization) {
+absl::string_view ParseAuthorization(absl::string_view authorization) {
   const absl::string_view scheme = authorization.substr(0, strlen(kScheme));
   if (!absl::EqualsIgnoreCase(scheme, kScheme)) return "";
   return authorization.substr(scheme.size());

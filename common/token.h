@@ -14,7 +14,7 @@ namespace muster {
 std::string NewToken();
 
 // Compares in a time that reveals nothing about either text except its length.
-bool SameToken(absl::string_view a, absl::string_view b);
+bool TokensEqual(absl::string_view a, absl::string_view b);
 
 // Returns the token in the contents of a file, without white space around it. INVALID_ARGUMENT says
 // what is wrong and what to do, and never shows the token.
@@ -27,11 +27,11 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
 // they cannot.
 std::string TokenFileWarning(const std::string& path);
 
-// Convert a token to the value of the header "authorization", and back. TokenOf() returns an empty
-// text if the header has no token.
+// Convert a token to the value of the header "authorization", and back. ParseAuthorization()
+// returns an empty text if the header has no token.
 inline constexpr char kAuthorization[] = "authorization";
-std::string BearerOf(absl::string_view token);
-absl::string_view TokenOf(absl::string_view authorization);
+std::string FormatAuthorization(absl::string_view token);
+absl::string_view ParseAuthorization(absl::string_view authorization);
 
 }  // namespace muster
 

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr std::chrono::seconds kCheckInterval{1};
 // Two changes within one tick of a file system's clock may have the same time.
 constexpr time_t kCoarsestTick = 2;
 
@@ -32,17 +32,17 @@ absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
 TokenFile::TokenFile(std::string path, std::string token)
     : path_(std::move(path)),
       token_{std::move(token), 1},
-      looked_(std::chrono::steady_clock::now()) {}
+      last_check_(std::chrono::steady_clock::now()) {}
 
 TokenFile::Token TokenFile::Get() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (std::chrono::steady_clock::now() - looked_ >= kBetweenLooks) Look();
+  if (std::chrono::steady_clock::now() - last_check_ >= kCheckInterval) Refresh();
   return token_;
 }
 
 TokenFile::Token TokenFile::GetLatest() {
   std::lock_guard<std::mutex> lock(mutex_);
-  Look();
+  Refresh();
   return token_;
 }
 
@@ -51,13 +51,13 @@ absl::Status TokenFile::problem() const {
   return problem_;
 }
 
-void TokenFile::Look() {
-  looked_ = std::chrono::steady_clock::now();
+void TokenFile::Refresh() {
+  last_check_ = std::chrono::steady_clock::now();
   struct stat now = {};
   const bool found = stat(path_.c_str(), &now) == 0;
-  if (found && !may_change_unseen_ && Same(now, seen_)) return;
-  seen_ = now;
-  may_change_unseen_ = !found || time(nullptr) - now.st_ctim.tv_sec < kCoarsestTick;
+  if (found && !may_miss_change_ && Same(now, last_stat_)) return;
+  last_stat_ = now;
+  may_miss_change_ = !found || time(nullptr) - now.st_ctim.tv_sec < kCoarsestTick;
   absl::StatusOr<std::string> token = ReadTokenFile(path_);
   problem_ = token.status();
   if (token.ok() && *token != token_.text) token_ = {*std::move(token), token_.version + 1};

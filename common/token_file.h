@@ -38,14 +38,14 @@ class TokenFile {
 
  private:
   TokenFile(std::string path, std::string token);
-  void Look();
+  void Refresh();
 
   const std::string path_;
   mutable std::mutex mutex_;  // guards all members below
   Token token_;
-  struct stat seen_ = {};
-  bool may_change_unseen_ = true;
-  std::chrono::steady_clock::time_point looked_;
+  struct stat last_stat_ = {};
+  bool may_miss_change_ = true;
+  std::chrono::steady_clock::time_point last_check_;
   absl::Status problem_;
 };
 

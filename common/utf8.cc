@@ -33,14 +33,14 @@ size_t FindUnprintable(absl::string_view text) {
   return absl::string_view::npos;
 }
 
-absl::string_view WholeCharacters(absl::string_view text, size_t max_bytes) {
+absl::string_view TruncateUtf8(absl::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
   while (max_bytes > 0 && continues(text[max_bytes])) --max_bytes;
   return text.substr(0, max_bytes);
 }
 
-std::string Printable(absl::string_view text) {
+std::string ReplaceUnprintable(absl::string_view text) {
   std::string result;
   for (size_t bad; (bad = FindUnprintable(text)) != absl::string_view::npos;) {
     result.append(text.data(), bad);

@@ -19,10 +19,10 @@ bool IsControl(char32_t c);
 size_t FindUnprintable(absl::string_view text);
 
 // Returns the longest prefix of at most `max_bytes` bytes that ends between two characters.
-absl::string_view WholeCharacters(absl::string_view text, size_t max_bytes);
+absl::string_view TruncateUtf8(absl::string_view text, size_t max_bytes);
 
 // Returns `text` with '?' in place of control characters and of bytes that are not UTF-8.
-std::string Printable(absl::string_view text);
+std::string ReplaceUnprintable(absl::string_view text);
 
 }  // namespace muster
 

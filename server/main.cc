@@ -44,12 +44,12 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 // The interval at which the main loop returns free memory and looks for changed files.
-constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
+constexpr absl::Duration kPollInterval = absl::Seconds(1);
 // The time that the daemon stays after a failure that no member was attached to hear of. Launchers
 // ask every two seconds.
-constexpr absl::Duration kForLaunchers = absl::Seconds(3);
+constexpr absl::Duration kLauncherLinger = absl::Seconds(3);
 // The longest time that the last lines of the log may delay the exit.
-constexpr absl::Duration kLastWords = absl::Seconds(1);
+constexpr absl::Duration kLogFlushLimit = absl::Seconds(1);
 
 // The end of the daemon: the reason, which its members are told, and the exit status.
 struct Stop {
@@ -67,9 +67,9 @@ int Fail(const absl::Status& status) {
 }
 
 // Returns the address at which `muster status` on this machine finds the job.
-std::string SeenHere(const std::string& address) {
+std::string LocalAddress(const std::string& address) {
   const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
-  return parsed.ok() ? AsSeenHere(*parsed).ToString() : address;
+  return parsed.ok() ? LoopbackIfWildcard(*parsed).ToString() : address;
 }
 
 std::string Absolute(const std::string& path) {
@@ -84,7 +84,7 @@ void LogStart(const service::Server& server, const core::Options& options) {
                server.address(), size, service::kDaemonVersion);
 }
 
-Stop Done(const absl::Status& outcome) {
+Stop StopForOutcome(const absl::Status& outcome) {
   if (outcome.ok()) {
     spdlog::info("done: every member has left");
     return {"the job is done: every member has left", kOk};
@@ -98,7 +98,7 @@ Stop Done(const absl::Status& outcome) {
 // memory and credentials.
 Stop AwaitStop(service::Server& server, const Flags& flags) {
   absl::Time give_up = absl::InfiniteFuture();
-  absl::Time stays_until = absl::InfinitePast();
+  absl::Time linger_until = absl::InfinitePast();
   TrimPolicy trim_policy;
   while (true) {
     const std::optional<absl::Status> outcome = server.Outcome();
@@ -106,17 +106,17 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
       // If no member was attached when the job failed, none has heard of it. Then stay for the
       // launchers' next question.
       const bool unheard = give_up == absl::InfiniteFuture() && !outcome->ok() && server.Quiet();
-      if (unheard) stays_until = absl::Now() + kForLaunchers;
+      if (unheard) linger_until = absl::Now() + kLauncherLinger;
       give_up = std::min(give_up, absl::Now() + flags.drain_time);
-      const bool quiet = server.Quiet() && absl::Now() >= stays_until;
-      if (quiet || absl::Now() >= give_up) return Done(*outcome);
+      const bool quiet = server.Quiet() && absl::Now() >= linger_until;
+      if (quiet || absl::Now() >= give_up) return StopForOutcome(*outcome);
     }
-    const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenLooks));
+    const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kPollInterval));
     if (wakeup == Wakeup::kTimeout) TrimMemory(&trim_policy);
     if (wakeup == Wakeup::kReload) {
       spdlog::info("SIGHUP: reading the files of tokens and certificates again");
     }
-    server.LookAtCredentials();
+    server.RefreshCredentials();
     if (wakeup == Wakeup::kTerminate) {
       spdlog::info("draining: told to stop by a signal");
       return {"the coordinator was told to stop by a signal"};
@@ -127,28 +127,28 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
 // Bounds the memory of peers that have not presented credentials. gRPC receives a call's whole
 // message before the daemon can check its credentials. All such peers share the room for one
 // message of the largest size.
-void BoundStrangers(service::ServerOptions* server) {
+void LimitUnadmittedPeers(service::ServerOptions* server) {
   if (!server->credentials.authenticate_callers()) return;
-  AllConnections().BoundUnadmitted(service::MostRequestBytes(server->core.limits));
+  AllConnections().LimitUnadmitted(service::MaxRequestBytes(server->core.limits));
   server->on_admitted = [](absl::FunctionRef<std::string()> peer) { AllConnections().Admit(peer); };
 }
 
 int Serve(Flags flags) {
-  const uint64_t for_pages = flags.pages.listen.empty() ? 0 : web::HttpServer::kMostDescriptors;
+  const uint64_t for_pages = flags.pages.listen.empty() ? 0 : web::HttpServer::kMaxDescriptors;
   absl::Status valid = Validate(flags.pages);
   if (valid.ok()) valid = FitMembersToDescriptors(for_pages, &flags.server.core);
   if (!valid.ok()) return Fail(valid);
   if (flags.exit_when_done) flags.server.on_outcome = Notify;
   if (!flags.journal.empty()) flags.server.journal = {flags.journal, flags.journal_max_bytes};
-  BoundStrangers(&flags.server);
+  LimitUnadmittedPeers(&flags.server);
   const absl::StatusOr<std::unique_ptr<service::Server>> server =
       service::Server::Start(flags.server);
   if (!server.ok()) return Fail(server.status());
   const absl::StatusOr<std::unique_ptr<Pages>> pages = Pages::Serve(flags.pages, **server);
   if (!pages.ok()) return Fail(pages.status());
-  const std::unique_ptr<ListedCoordinator> listed =
-      ListedCoordinator::Add({flags.server.core.job_id, SeenHere((*server)->address()),
-                              Absolute(flags.server.credentials.token_file), getpid()});
+  const std::unique_ptr<CoordinatorRegistration> listed =
+      CoordinatorRegistration::Add({flags.server.core.job_id, LocalAddress((*server)->address()),
+                                    Absolute(flags.server.credentials.token_file), getpid()});
   // The port file comes last, but for the log. A script that has seen it can rely on a daemon that
   // is up, and on `muster status` finding the job.
   absl::StatusOr<std::unique_ptr<PortFile>> port_file =
@@ -178,6 +178,6 @@ int main(int argc, char** argv) {
   muster::daemon::SetUpLogging(flags.log);
   for (const std::string& warning : muster::UnknownVariableWarnings()) spdlog::warn("{}", warning);
   const int status = muster::daemon::Serve(std::move(flags));
-  muster::daemon::FlushLog(muster::daemon::kLastWords);
+  muster::daemon::FlushLog(muster::daemon::kLogFlushLimit);
   return status;
 }

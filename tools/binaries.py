@@ -43,12 +43,12 @@ def newest(binary, library, otherwise):
     return max((version for _, of, version in symbols(binary) if of == library), default=otherwise)
 
 
-def some_of(names):
+def abbreviate(names):
     names = sorted(names)
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
-def complaints(binary, name):
+def find_problems(binary, name):
     """Returns a line for each kind of thing that a binary needs and other machines lack."""
     beyond = {}
     for library in needed(binary):
@@ -59,7 +59,7 @@ def complaints(binary, name):
             beyond.setdefault(f"belong inside ({library})", []).append(symbol)
         elif version > GLIBC:
             beyond.setdefault(f"came with glibc {'.'.join(map(str, version))}", []).append(symbol)
-    return [f"{name} needs {some_of(what)}, which {why}" for why, what in sorted(beyond.items())]
+    return [f"{name} needs {abbreviate(what)}, which {why}" for why, what in sorted(beyond.items())]
 
 
 def binaries(folder):
@@ -76,7 +76,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
     folder = parser.parse_args().folder
-    lines = [line for path in binaries(folder) for line in complaints(path, path.relative_to(folder))]
+    lines = [line for path in binaries(folder) for line in find_problems(path, path.relative_to(folder))]
     if lines:
         sys.exit("\n".join([*(f"binaries: {line}" for line in lines),
                             "binaries: build on Debian 12; a function of a newer glibc can be defined in "

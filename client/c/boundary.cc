@@ -86,7 +86,7 @@ absl::Status CaughtException() {
   }
 }
 
-absl::Status CheckGiven(absl::string_view call, std::initializer_list<Argument> arguments) {
+absl::Status CheckNotNull(absl::string_view call, std::initializer_list<Argument> arguments) {
   for (const Argument& argument : arguments) {
     if (argument.value == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(call, ": '", argument.name, "' is NULL"));
@@ -197,7 +197,7 @@ int muster_status_rank(const muster_status* status) {
 muster_status* muster_status_new(muster_code code, const char* message) {
   const bool known = code >= MUSTER_OK && code <= MUSTER_UNAUTHENTICATED;
   const auto status = known ? static_cast<absl::StatusCode>(code) : absl::StatusCode::kUnknown;
-  return muster::internal::c::Call(
+  return muster::internal::c::RunForC(
       [&] { return absl::Status(status, message == nullptr ? "" : message); });
 }
 

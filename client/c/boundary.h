@@ -17,9 +17,9 @@
 // Converts between the C ABI and the C++ classes: statuses, arguments, options and exceptions.
 //
 //   muster_status* muster_leave(muster_job* job, const muster_call_options* options) {
-//     return Call([&]() -> absl::Status {
-//       absl::Status given = CheckGiven("muster_leave", {{"job", job}});
-//       if (!given.ok()) return given;
+//     return RunForC([&]() -> absl::Status {
+//       absl::Status checked = CheckNotNull("muster_leave", {{"job", job}});
+//       if (!checked.ok()) return checked;
 //       ... read the options, call the C++ class and return its status
 //     });
 //   }
@@ -36,7 +36,7 @@ absl::Status CaughtException();
 // Runs the body of a C function, which returns a Status, and converts the result. Exceptions become
 // a status.
 template <class F>
-muster_status* Call(F call) {
+muster_status* RunForC(F call) {
   try {
     return ToC(call());
   } catch (...) {
@@ -50,7 +50,7 @@ struct Argument {
 };
 
 // Returns INVALID_ARGUMENT, naming the first argument that is null, or OK.
-absl::Status CheckGiven(absl::string_view call, std::initializer_list<Argument> arguments);
+absl::Status CheckNotNull(absl::string_view call, std::initializer_list<Argument> arguments);
 
 // Returns INVALID_ARGUMENT if `data` is null and `size` is not 0.
 absl::Status CheckBytes(absl::string_view call, absl::string_view name, const void* data,
@@ -78,7 +78,7 @@ absl::Status CheckCount(absl::string_view call, size_t count, DataType type);
 
 // Moves `value` into a new `Handle` and stores it in `*out` for the caller.
 template <class Handle, class T>
-absl::Status Give(absl::StatusOr<T> value, Handle** out) {
+absl::Status StoreHandle(absl::StatusOr<T> value, Handle** out) {
   if (!value.ok()) return value.status();
   *out = new Handle{*std::move(value)};
   return absl::OkStatus();

@@ -24,9 +24,9 @@ struct Operation {
 // Runs `body` with the communicator, the type and the options of the call.
 template <class F>
 muster_status* Run(const Operation& operation, F body) {
-  return Call([&]() -> absl::Status {
-    absl::Status given = CheckGiven(operation.name, {{"communicator", operation.on}});
-    if (!given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked = CheckNotNull(operation.name, {{"communicator", operation.on}});
+    if (!checked.ok()) return checked;
     const absl::StatusOr<DataType> type = TypeOf(operation.name, operation.type);
     if (!type.ok()) return type.status();
     const absl::StatusOr<Options> read = ReadOptions(operation.options);
@@ -52,12 +52,12 @@ MutableTensorView View(absl::string_view call, absl::string_view name, const voi
 
 absl::Status Connect(const Group& group, const char* backend, const char* interface_name,
                      const Options& options, muster_communicator** communicator) {
-  CommunicatorOptions asked;
-  if (backend != nullptr) asked.backend = backend;
-  if (interface_name != nullptr) asked.interface = interface_name;
-  asked.timeout = options.call.timeout;
-  asked.cancellation = options.call.cancellation;
-  return Give(Communicator::Create(group, asked), communicator);
+  CommunicatorOptions wanted;
+  if (backend != nullptr) wanted.backend = backend;
+  if (interface_name != nullptr) wanted.interface = interface_name;
+  wanted.timeout = options.call.timeout;
+  wanted.cancellation = options.call.cancellation;
+  return StoreHandle(Communicator::Create(group, wanted), communicator);
 }
 
 }  // namespace
@@ -73,10 +73,10 @@ muster_status* muster_communicator_new(muster_group* group, const char* backend,
                                        const char* interface_name,
                                        const muster_call_options* options,
                                        muster_communicator** communicator) {
-  return Call([&]() -> absl::Status {
-    absl::Status given =
-        CheckGiven("muster_communicator_new", {{"group", group}, {"communicator", communicator}});
-    if (!given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked =
+        CheckNotNull("muster_communicator_new", {{"group", group}, {"communicator", communicator}});
+    if (!checked.ok()) return checked;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
     return Connect(group->group, backend, interface_name, *read, communicator);
@@ -102,10 +102,10 @@ muster_status* muster_communicator_all_reduce(muster_communicator* communicator,
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
                const absl::StatusOr<ReduceOp> reduce = OpOf(kCall, op);
-               absl::Status given = reduce.status();
-               const TensorView from = View(kCall, "in", in, count, of, &given);
-               const MutableTensorView to = View(kCall, "out", out, count, of, &given);
-               return given.ok() ? on.AllReduce(from, to, *reduce, with) : given;
+               absl::Status checked = reduce.status();
+               const TensorView from = View(kCall, "in", in, count, of, &checked);
+               const MutableTensorView to = View(kCall, "out", out, count, of, &checked);
+               return checked.ok() ? on.AllReduce(from, to, *reduce, with) : checked;
              });
 }
 
@@ -115,9 +115,9 @@ muster_status* muster_communicator_broadcast(muster_communicator* communicator, 
   constexpr char kCall[] = "muster_communicator_broadcast";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given;
-               const MutableTensorView view = View(kCall, "data", data, count, of, &given);
-               return given.ok() ? on.Broadcast(view, root, with) : given;
+               absl::Status checked;
+               const MutableTensorView view = View(kCall, "data", data, count, of, &checked);
+               return checked.ok() ? on.Broadcast(view, root, with) : checked;
              });
 }
 
@@ -128,11 +128,11 @@ muster_status* muster_communicator_reduce(muster_communicator* communicator, con
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
                const absl::StatusOr<ReduceOp> reduce = OpOf(kCall, op);
-               absl::Status given = reduce.status();
-               const TensorView from = View(kCall, "in", in, count, of, &given);
+               absl::Status checked = reduce.status();
+               const TensorView from = View(kCall, "in", in, count, of, &checked);
                const size_t there = on.rank() == root ? count : 0;
-               const MutableTensorView to = View(kCall, "out", out, there, of, &given);
-               return given.ok() ? on.Reduce(from, to, *reduce, root, with) : given;
+               const MutableTensorView to = View(kCall, "out", out, there, of, &checked);
+               return checked.ok() ? on.Reduce(from, to, *reduce, root, with) : checked;
              });
 }
 
@@ -142,10 +142,10 @@ muster_status* muster_communicator_all_gather(muster_communicator* communicator,
   constexpr char kCall[] = "muster_communicator_all_gather";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given;
-               const TensorView from = View(kCall, "in", in, count, of, &given);
-               const MutableTensorView to = View(kCall, "out", out, count, of, &given, on.size());
-               return given.ok() ? on.AllGather(from, to, with) : given;
+               absl::Status checked;
+               const TensorView from = View(kCall, "in", in, count, of, &checked);
+               const MutableTensorView to = View(kCall, "out", out, count, of, &checked, on.size());
+               return checked.ok() ? on.AllGather(from, to, with) : checked;
              });
 }
 
@@ -156,17 +156,17 @@ muster_status* muster_communicator_all_gather_uneven(muster_communicator* commun
   constexpr char kCall[] = "muster_communicator_all_gather_uneven";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given = CheckGiven(kCall, {{"counts", counts}});
-               if (!given.ok()) return given;
+               absl::Status checked = CheckNotNull(kCall, {{"counts", counts}});
+               if (!checked.ok()) return checked;
                const absl::Span<const size_t> all(counts, on.size());
                size_t sum = 0;
                for (const size_t count : all) {
-                 given.Update(CheckCount(kCall, count, of));
+                 checked.Update(CheckCount(kCall, count, of));
                  if (__builtin_add_overflow(sum, count, &sum)) sum = SIZE_MAX;
                }
-               const TensorView from = View(kCall, "in", in, all[on.rank()], of, &given);
-               const MutableTensorView to = View(kCall, "out", out, sum, of, &given);
-               return given.ok() ? on.AllGather(from, all, to, with) : given;
+               const TensorView from = View(kCall, "in", in, all[on.rank()], of, &checked);
+               const MutableTensorView to = View(kCall, "out", out, sum, of, &checked);
+               return checked.ok() ? on.AllGather(from, all, to, with) : checked;
              });
 }
 
@@ -178,10 +178,10 @@ muster_status* muster_communicator_reduce_scatter(muster_communicator* communica
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
                const absl::StatusOr<ReduceOp> reduce = OpOf(kCall, op);
-               absl::Status given = reduce.status();
-               const TensorView from = View(kCall, "in", in, count, of, &given, on.size());
-               const MutableTensorView to = View(kCall, "out", out, count, of, &given);
-               return given.ok() ? on.ReduceScatter(from, to, *reduce, with) : given;
+               absl::Status checked = reduce.status();
+               const TensorView from = View(kCall, "in", in, count, of, &checked, on.size());
+               const MutableTensorView to = View(kCall, "out", out, count, of, &checked);
+               return checked.ok() ? on.ReduceScatter(from, to, *reduce, with) : checked;
              });
 }
 
@@ -191,10 +191,10 @@ muster_status* muster_communicator_all_to_all(muster_communicator* communicator,
   constexpr char kCall[] = "muster_communicator_all_to_all";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given;
-               const TensorView from = View(kCall, "in", in, count, of, &given, on.size());
-               const MutableTensorView to = View(kCall, "out", out, count, of, &given, on.size());
-               return given.ok() ? on.AllToAll(from, to, with) : given;
+               absl::Status checked;
+               const TensorView from = View(kCall, "in", in, count, of, &checked, on.size());
+               const MutableTensorView to = View(kCall, "out", out, count, of, &checked, on.size());
+               return checked.ok() ? on.AllToAll(from, to, with) : checked;
              });
 }
 
@@ -204,9 +204,9 @@ muster_status* muster_communicator_send(muster_communicator* communicator, const
   constexpr char kCall[] = "muster_communicator_send";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given;
-               const TensorView view = View(kCall, "data", data, count, of, &given);
-               return given.ok() ? on.Send(view, peer, with) : given;
+               absl::Status checked;
+               const TensorView view = View(kCall, "data", data, count, of, &checked);
+               return checked.ok() ? on.Send(view, peer, with) : checked;
              });
 }
 
@@ -216,9 +216,9 @@ muster_status* muster_communicator_recv(muster_communicator* communicator, void*
   constexpr char kCall[] = "muster_communicator_recv";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given;
-               const MutableTensorView view = View(kCall, "data", data, count, of, &given);
-               return given.ok() ? on.Recv(view, peer, with) : given;
+               absl::Status checked;
+               const MutableTensorView view = View(kCall, "data", data, count, of, &checked);
+               return checked.ok() ? on.Recv(view, peer, with) : checked;
              });
 }
 
@@ -229,10 +229,10 @@ muster_status* muster_communicator_send_recv(muster_communicator* communicator, 
   constexpr char kCall[] = "muster_communicator_send_recv";
   return Run({kCall, communicator, type, options},
              [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
-               absl::Status given;
-               const TensorView sent = View(kCall, "out", out, out_count, of, &given);
-               const MutableTensorView received = View(kCall, "in", in, in_count, of, &given);
-               return given.ok() ? on.SendRecv(sent, to, received, from, with) : given;
+               absl::Status checked;
+               const TensorView sent = View(kCall, "out", out, out_count, of, &checked);
+               const MutableTensorView received = View(kCall, "in", in, in_count, of, &checked);
+               return checked.ok() ? on.SendRecv(sent, to, received, from, with) : checked;
              });
 }
 

@@ -14,8 +14,9 @@ namespace {
 template <class F>
 muster_status* OnGroup(absl::string_view call, const muster_group* group,
                        const muster_call_options* options, F body) {
-  return Call([&]() -> absl::Status {
-    if (absl::Status given = CheckGiven(call, {{"group", group}}); !given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    if (absl::Status checked = CheckNotNull(call, {{"group", group}}); !checked.ok())
+      return checked;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
     return body(group->group, *read);
@@ -34,9 +35,9 @@ absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type
   const absl::StatusOr<ReduceOp> reduce_op = OpOf(kCall, op);
   if (!reduce_op.ok()) return reduce_op.status();
   const size_t width = SizeOf(*data_type);
-  absl::Status given = CheckCount(kCall, count, *data_type);
-  given.Update(CheckBytes(kCall, "data", data, count * width));
-  if (!given.ok()) return given;
+  absl::Status checked = CheckCount(kCall, count, *data_type);
+  checked.Update(CheckBytes(kCall, "data", data, count * width));
+  if (!checked.ok()) return checked;
   std::string elements(Bytes(data, count * width));
   // Normalizes the bytes: a C++ bool must be 0 or 1.
   if (*data_type == DataType::kBool) {
@@ -84,19 +85,19 @@ muster_group* muster_world(muster_job* job) {
 
 muster_status* muster_group_new(muster_job* job, const char* name, const int* ranks, size_t count,
                                 muster_group** group) {
-  return Call([&]() -> absl::Status {
-    absl::Status given = CheckGiven(
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked = CheckNotNull(
         "muster_group_new", {{"job", job}, {"name", name}, {"ranks", ranks}, {"group", group}});
-    if (!given.ok()) return given;
-    return Give(job->job->NewGroup(name, std::vector<int>(ranks, ranks + count)), group);
+    if (!checked.ok()) return checked;
+    return StoreHandle(job->job->NewGroup(name, std::vector<int>(ranks, ranks + count)), group);
   });
 }
 
 muster_status* muster_split(muster_job* job, const int* color, int key,
                             const muster_call_options* options, muster_group** group) {
-  return Call([&]() -> absl::Status {
-    absl::Status given = CheckGiven("muster_split", {{"job", job}, {"group", group}});
-    if (!given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked = CheckNotNull("muster_split", {{"job", job}, {"group", group}});
+    if (!checked.ok()) return checked;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
     const std::optional<int> chosen = color == nullptr ? std::nullopt : std::optional<int>(*color);
@@ -127,8 +128,8 @@ muster_status* muster_barrier(muster_group* group, const char* label,
 muster_status* muster_broadcast(muster_group* group, void* data, size_t size, int root,
                                 const muster_call_options* options) {
   return OnGroup("muster_broadcast", group, options, [&](const Group& on, const Options& with) {
-    absl::Status given = CheckBytes("muster_broadcast", "data", data, size);
-    if (!given.ok()) return given;
+    absl::Status checked = CheckBytes("muster_broadcast", "data", data, size);
+    if (!checked.ok()) return checked;
     return BroadcastInto(on, data, size, root, SizeAsType(size), with.call, with.site);
   });
 }
@@ -136,9 +137,9 @@ muster_status* muster_broadcast(muster_group* group, void* data, size_t size, in
 muster_status* muster_gather(muster_group* group, const void* mine, size_t size, void* all,
                              int root, const muster_call_options* options) {
   return OnGroup("muster_gather", group, options, [&](const Group& on, const Options& with) {
-    absl::Status given = CheckBytes("muster_gather", "mine", mine, size);
-    if (on.rank() == root) given.Update(CheckBytes("muster_gather", "all", all, size));
-    if (!given.ok()) return given;
+    absl::Status checked = CheckBytes("muster_gather", "mine", mine, size);
+    if (on.rank() == root) checked.Update(CheckBytes("muster_gather", "all", all, size));
+    if (!checked.ok()) return checked;
     return GatherInto(on, mine, size, all, size * on.size(), root, SizeAsType(size), with.call,
                       with.site);
   });
@@ -147,9 +148,9 @@ muster_status* muster_gather(muster_group* group, const void* mine, size_t size,
 muster_status* muster_all_gather(muster_group* group, const void* mine, size_t size, void* all,
                                  const muster_call_options* options) {
   return OnGroup("muster_all_gather", group, options, [&](const Group& on, const Options& with) {
-    absl::Status given = CheckBytes("muster_all_gather", "mine", mine, size);
-    given.Update(CheckBytes("muster_all_gather", "all", all, size));
-    if (!given.ok()) return given;
+    absl::Status checked = CheckBytes("muster_all_gather", "mine", mine, size);
+    checked.Update(CheckBytes("muster_all_gather", "all", all, size));
+    if (!checked.ok()) return checked;
     return AllGatherInto(on, mine, size, all, size * on.size(), SizeAsType(size), with.call,
                          with.site);
   });
@@ -166,9 +167,9 @@ muster_status* muster_broadcast_values(muster_group* group, const void* data, si
                                        const muster_call_options* options, muster_values** value) {
   constexpr char kCall[] = "muster_broadcast_values";
   return OnGroup(kCall, group, options, [&](const Group& on, const Options& with) {
-    absl::Status given = CheckGiven(kCall, {{"value", value}});
-    if (on.rank() == root) given.Update(CheckBytes(kCall, "data", data, size));
-    if (!given.ok()) return given;
+    absl::Status checked = CheckNotNull(kCall, {{"value", value}});
+    if (on.rank() == root) checked.Update(CheckBytes(kCall, "data", data, size));
+    if (!checked.ok()) return checked;
     const absl::string_view mine = data == nullptr ? "" : Bytes(data, size);
     absl::StatusOr<std::string> sent =
         on.BroadcastBytes(mine, root, with.type_name, with.call, with.site);
@@ -182,11 +183,11 @@ muster_status* muster_gather_values(muster_group* group, const void* data, size_
                                     const muster_call_options* options, muster_values** values) {
   constexpr char kCall[] = "muster_gather_values";
   return OnGroup(kCall, group, options, [&](const Group& on, const Options& with) {
-    absl::Status given = CheckGiven(kCall, {{"values", values}});
-    given.Update(CheckBytes(kCall, "data", data, size));
-    if (!given.ok()) return given;
-    return Give(on.GatherBytes(Bytes(data, size), root, with.type_name, with.call, with.site),
-                values);
+    absl::Status checked = CheckNotNull(kCall, {{"values", values}});
+    checked.Update(CheckBytes(kCall, "data", data, size));
+    if (!checked.ok()) return checked;
+    return StoreHandle(
+        on.GatherBytes(Bytes(data, size), root, with.type_name, with.call, with.site), values);
   });
 }
 
@@ -195,10 +196,11 @@ muster_status* muster_all_gather_values(muster_group* group, const void* data, s
                                         muster_values** values) {
   constexpr char kCall[] = "muster_all_gather_values";
   return OnGroup(kCall, group, options, [&](const Group& on, const Options& with) {
-    absl::Status given = CheckGiven(kCall, {{"values", values}});
-    given.Update(CheckBytes(kCall, "data", data, size));
-    if (!given.ok()) return given;
-    return Give(on.AllGatherBytes(Bytes(data, size), with.type_name, with.call, with.site), values);
+    absl::Status checked = CheckNotNull(kCall, {{"values", values}});
+    checked.Update(CheckBytes(kCall, "data", data, size));
+    if (!checked.ok()) return checked;
+    return StoreHandle(on.AllGatherBytes(Bytes(data, size), with.type_name, with.call, with.site),
+                       values);
   });
 }
 

@@ -47,8 +47,8 @@ int Placed(const muster_options* options, F number) {
   try {
     const absl::StatusOr<Placement> placement = ReadPlacement(options->variables);
     if (!placement.ok()) return -1;
-    const auto told = number(*placement);
-    return told ? static_cast<int>(told->value) : -1;
+    const auto number_found = number(*placement);
+    return number_found ? static_cast<int>(number_found->value) : -1;
   } catch (const std::exception&) {
     return -1;
   }
@@ -58,8 +58,8 @@ int Placed(const muster_options* options, F number) {
 template <class Method>
 muster_status* WithOptions(absl::string_view call, muster_job* job,
                            const muster_call_options* options, Method method) {
-  return Call([&]() -> absl::Status {
-    if (absl::Status given = CheckGiven(call, {{"job", job}}); !given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    if (absl::Status checked = CheckNotNull(call, {{"job", job}}); !checked.ok()) return checked;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
     return (job->job.get()->*method)(read->call);
@@ -136,27 +136,27 @@ void muster_write_termination_reason(const char* reason) {
 }
 
 muster_status* muster_options_new(muster_options** options) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_options_new", {{"options", options}});
-    if (given.ok()) *options = new muster_options();
-    return given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_options_new", {{"options", options}});
+    if (checked.ok()) *options = new muster_options();
+    return checked;
   });
 }
 
 muster_status* muster_options_from_environment(muster_options** options) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_options_from_environment", {{"options", options}});
-    if (given.ok()) *options = new muster_options{muster::internal::ProcessVariables()};
-    return given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_options_from_environment", {{"options", options}});
+    if (checked.ok()) *options = new muster_options{muster::internal::ProcessVariables()};
+    return checked;
   });
 }
 
 muster_status* muster_options_set(muster_options* options, const char* variable,
                                   const char* value) {
-  return Call([&] {
-    absl::Status given =
-        CheckGiven("muster_options_set", {{"options", options}, {"variable", variable}});
-    return given.ok() ? SetVariable(variable, value, &options->variables) : given;
+  return RunForC([&] {
+    absl::Status checked =
+        CheckNotNull("muster_options_set", {{"options", options}, {"variable", variable}});
+    return checked.ok() ? SetVariable(variable, value, &options->variables) : checked;
   });
 }
 
@@ -172,10 +172,11 @@ int muster_options_local_rank(const muster_options* options) {
 void muster_options_free(muster_options* options) { delete options; }
 
 muster_status* muster_cancellation_new(muster_cancellation** cancellation) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_cancellation_new", {{"cancellation", cancellation}});
-    if (given.ok()) *cancellation = new muster_cancellation();
-    return given;
+  return RunForC([&] {
+    absl::Status checked =
+        CheckNotNull("muster_cancellation_new", {{"cancellation", cancellation}});
+    if (checked.ok()) *cancellation = new muster_cancellation();
+    return checked;
   });
 }
 
@@ -187,11 +188,12 @@ void muster_cancellation_free(muster_cancellation* cancellation) { delete cancel
 
 muster_status* muster_join(const muster_options* options, muster_cancellation* cancellation,
                            muster_job** job) {
-  return Call([&]() -> absl::Status {
-    if (absl::Status given = CheckGiven("muster_join", {{"job", job}}); !given.ok()) return given;
-    return Give(Job::Join(OptionsOf(options),
-                          cancellation == nullptr ? nullptr : &cancellation->cancellation),
-                job);
+  return RunForC([&]() -> absl::Status {
+    if (absl::Status checked = CheckNotNull("muster_join", {{"job", job}}); !checked.ok())
+      return checked;
+    return StoreHandle(Job::Join(OptionsOf(options),
+                                 cancellation == nullptr ? nullptr : &cancellation->cancellation),
+                       job);
   });
 }
 
@@ -236,34 +238,34 @@ int muster_is_distributed(const muster_job* job) {
 }
 
 muster_status* muster_member_of(const muster_job* job, int rank, muster_member* member) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_member_of", {{"job", job}, {"member", member}});
-    return given.ok() ? FillMember(*job->job, rank, member) : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_member_of", {{"job", job}, {"member", member}});
+    return checked.ok() ? FillMember(*job->job, rank, member) : checked;
   });
 }
 
 muster_status* muster_health(const muster_job* job) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_health", {{"job", job}});
-    return given.ok() ? job->job->health() : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_health", {{"job", job}});
+    return checked.ok() ? job->job->health() : checked;
   });
 }
 
 muster_status* muster_await_failure(const muster_job* job, int64_t timeout_ms) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_await_failure", {{"job", job}});
-    return given.ok() ? job->job->AwaitFailure(absl::Milliseconds(timeout_ms)) : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_await_failure", {{"job", job}});
+    return checked.ok() ? job->job->AwaitFailure(absl::Milliseconds(timeout_ms)) : checked;
   });
 }
 
 muster_status* muster_on_failure(const muster_job* job, muster_failure_callback callback,
                                  void* context, muster_subscription** subscription) {
-  return Call([&]() -> absl::Status {
-    absl::Status given =
-        CheckGiven("muster_on_failure", {{"job", job},
-                                         {"callback", reinterpret_cast<const void*>(callback)},
-                                         {"subscription", subscription}});
-    if (!given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked =
+        CheckNotNull("muster_on_failure", {{"job", job},
+                                           {"callback", reinterpret_cast<const void*>(callback)},
+                                           {"subscription", subscription}});
+    if (!checked.ok()) return checked;
     auto made = std::make_unique<muster_subscription>();
     made->subscription = job->job->OnFailure([callback, context](const absl::Status& why) {
       const muster_status shown{why, std::string(why.message())};
@@ -277,19 +279,19 @@ muster_status* muster_on_failure(const muster_job* job, muster_failure_callback 
 void muster_subscription_free(muster_subscription* subscription) { delete subscription; }
 
 muster_status* muster_values_set(muster_values* value, const void* data, size_t size) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_values_set", {{"value", value}});
-    given.Update(CheckBytes("muster_values_set", "data", data, size));
-    if (given.ok()) value->values.assign(1, std::string(Bytes(data, size)));
-    return given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_values_set", {{"value", value}});
+    checked.Update(CheckBytes("muster_values_set", "data", data, size));
+    if (checked.ok()) value->values.assign(1, std::string(Bytes(data, size)));
+    return checked;
   });
 }
 
 muster_status* muster_run_on_rank(muster_job* job, int rank, muster_work work, void* context,
                                   const muster_call_options* options, muster_values** value) {
-  return Call([&]() -> absl::Status {
-    absl::Status given = CheckGiven("muster_run_on_rank", {{"job", job}, {"value", value}});
-    if (!given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked = CheckNotNull("muster_run_on_rank", {{"job", job}, {"value", value}});
+    if (!checked.ok()) return checked;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
     // Does the same as Job::RunOnRank(), but passes the bytes unchanged. Ranks in C++ may take part

@@ -42,15 +42,15 @@ extern "C" {
 
 muster_status* muster_acquire_lease(muster_job* job, const char* name, muster_lease_scope scope,
                                     const muster_call_options* options, muster_lease** lease) {
-  return Call([&]() -> absl::Status {
-    absl::Status given =
-        CheckGiven("muster_acquire_lease", {{"job", job}, {"name", name}, {"lease", lease}});
-    if (!given.ok()) return given;
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked =
+        CheckNotNull("muster_acquire_lease", {{"job", job}, {"name", name}, {"lease", lease}});
+    if (!checked.ok()) return checked;
     const auto once = ScopeOf(scope);
     if (!once.ok()) return once.status();
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
-    return Give(job->job->AcquireLease(name, *once, read->call), lease);
+    return StoreHandle(job->job->AcquireLease(name, *once, read->call), lease);
   });
 }
 
@@ -60,24 +60,24 @@ uint64_t muster_lease_token(const muster_lease* lease) {
 }
 
 muster_status* muster_lease_result(const muster_lease* lease, const void** data, size_t* size) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_lease_result", {{"lease", lease}, {"data", data}});
-    return given.ok() ? Result(lease->lease, data, size) : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_lease_result", {{"lease", lease}, {"data", data}});
+    return checked.ok() ? Result(lease->lease, data, size) : checked;
   });
 }
 
 muster_status* muster_lease_complete(muster_lease* lease, const void* data, size_t size) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_lease_complete", {{"lease", lease}});
-    given.Update(CheckBytes("muster_lease_complete", "data", data, size));
-    return given.ok() ? lease->lease.Complete(Bytes(data, size)) : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_lease_complete", {{"lease", lease}});
+    checked.Update(CheckBytes("muster_lease_complete", "data", data, size));
+    return checked.ok() ? lease->lease.Complete(Bytes(data, size)) : checked;
   });
 }
 
 muster_status* muster_lease_fail(muster_lease* lease, muster_code code, const char* why) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_lease_fail", {{"lease", lease}, {"why", why}});
-    return given.ok() ? Fail(lease->lease, code, why) : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_lease_fail", {{"lease", lease}, {"why", why}});
+    return checked.ok() ? Fail(lease->lease, code, why) : checked;
   });
 }
 

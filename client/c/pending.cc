@@ -17,12 +17,12 @@ namespace muster::internal::c {
 namespace {
 
 // The state that the caller and the thread share.
-class PendingCalls {
+class BackgroundCalls {
  public:
-  explicit PendingCalls(int descriptor) : descriptor_(descriptor) {}
-  ~PendingCalls() { close(descriptor_); }
-  PendingCalls(const PendingCalls&) = delete;
-  PendingCalls& operator=(const PendingCalls&) = delete;
+  explicit BackgroundCalls(int descriptor) : descriptor_(descriptor) {}
+  ~BackgroundCalls() { close(descriptor_); }
+  BackgroundCalls(const BackgroundCalls&) = delete;
+  BackgroundCalls& operator=(const BackgroundCalls&) = delete;
 
   void End(absl::Status result) {
     absl::MutexLock lock(&mutex_);
@@ -73,7 +73,7 @@ absl::Status Taken(muster_status* returned) {
 }  // namespace muster::internal::c
 
 struct muster_pending {
-  std::shared_ptr<muster::internal::c::PendingCalls> calls;
+  std::shared_ptr<muster::internal::c::BackgroundCalls> calls;
 };
 
 using namespace muster::internal::c;
@@ -81,17 +81,17 @@ using namespace muster::internal::c;
 extern "C" {
 
 muster_status* muster_start(muster_calls calls, void* context, muster_pending** pending) {
-  return Call([&]() -> absl::Status {
-    absl::Status given = CheckGiven(
+  return RunForC([&]() -> absl::Status {
+    absl::Status checked = CheckNotNull(
         "muster_start", {{"calls", reinterpret_cast<const void*>(calls)}, {"pending", pending}});
-    if (!given.ok()) return given;
+    if (!checked.ok()) return checked;
     const int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (descriptor < 0) {
       return absl::ResourceExhaustedError(absl::StrCat("muster_start: no descriptor to be had: ",
                                                        absl::ErrnoToStatus(errno, "").message()));
     }
     auto begun = std::make_unique<muster_pending>();
-    begun->calls = std::make_shared<PendingCalls>(descriptor);
+    begun->calls = std::make_shared<BackgroundCalls>(descriptor);
     const absl::Status started =
         muster::StartDetachedThread("make calls", [shared = begun->calls, calls, context] {
           // Calls End() in every case, because the waiting caller has no timeout.
@@ -118,9 +118,9 @@ int muster_pending_done(const muster_pending* pending) {
 }
 
 muster_status* muster_pending_wait(muster_pending* pending) {
-  return Call([&] {
-    absl::Status given = CheckGiven("muster_pending_wait", {{"pending", pending}});
-    return given.ok() ? pending->calls->Wait() : given;
+  return RunForC([&] {
+    absl::Status checked = CheckNotNull("muster_pending_wait", {{"pending", pending}});
+    return checked.ok() ? pending->calls->Wait() : checked;
   });
 }
 

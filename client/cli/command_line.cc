@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/flags/hints.h"
-#include "client/cli/flags/run_words.h"
+#include "client/cli/flags/run_arguments.h"
 #include "client/cli/help_texts.h"
 #include "common/completion.h"
 #include "common/exit_codes.h"
@@ -24,7 +24,7 @@
 namespace muster::cli {
 namespace {
 
-using Words = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 std::string VersionLine() { return absl::StrCat("muster ", MUSTER_VERSION); }
 
@@ -287,7 +287,7 @@ void AddVersion(CLI::App* app) {
 }
 
 // Reverses the arguments, because CLI11 takes them from the back.
-Words Reversed(Words arguments) {
+Strings Reversed(Strings arguments) {
   std::reverse(arguments.begin(), arguments.end());
   return arguments;
 }
@@ -300,8 +300,8 @@ const CLI::App* FindCommand(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-Words CommandNames(const CLI::App& app) {
-  Words names;
+Strings CommandNames(const CLI::App& app) {
+  Strings names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
   }
@@ -324,11 +324,11 @@ KnownFlags FlagsOf(const CLI::App& command) {
 
 // Returns an error about the words that CLI11 could not place, with hints.
 std::string DescribeExtras(const CLI::App& app) {
-  const Words extras = app.remaining(/*recurse=*/true);
+  const Strings extras = app.remaining(/*recurse=*/true);
   const bool flag = absl::StartsWith(extras[0], "-");
   if (app.get_subcommands().empty() && !flag) return UnknownCommand(app, extras[0]);
   if (!flag) return absl::StrCat("unknown argument: ", absl::StrJoin(extras, " "));
-  Words names;
+  Strings names;
   for (const CLI::App* command : app.get_subcommands()) {
     const KnownFlags flags = FlagsOf(*command);
     names.insert(names.end(), flags.with_value.begin(), flags.with_value.end());
@@ -344,7 +344,7 @@ int Refuse(const std::string& text, const std::string& command) {
 }
 
 // Returns the values of flags that shell completion offers besides file names.
-std::vector<CompletedValue> CompletedValues(const CLI::App& app) {
+std::vector<ValueCompletion> CompletedValues(const CLI::App& app) {
   const std::string jobs = "muster completion jobs 2> /dev/null";
   return {{"run", "--nproc-per-node", {"gpu", "cpu", "auto"}, ""},
           {"run", "--restart", {"group", "rank", "auto"}, ""},
@@ -381,21 +381,21 @@ absl::Status PrintHelp(const CLI::App& app, const std::string& name) {
   return absl::OkStatus();
 }
 
-bool Contains(const Words& words, const std::string& flag) {
+bool Contains(const Strings& words, const std::string& flag) {
   return std::any_of(words.begin(), words.end(), [&flag](const std::string& word) {
     return word == flag || absl::StartsWith(word, flag + "=");
   });
 }
 
 // Splits the command line into the words for CLI11 and the program.
-absl::StatusOr<RunWords> SplitWords(const CLI::App& app, const Words& all) {
+absl::StatusOr<RunArguments> SplitArguments(const CLI::App& app, const Strings& all) {
   const CLI::App* const command = all.empty() ? nullptr : FindCommand(app, all[0]);
   const auto dashes = std::find(all.begin(), all.end(), "--");
-  if (command == nullptr) return RunWords{{all.begin(), dashes}, {}};
+  if (command == nullptr) return RunArguments{{all.begin(), dashes}, {}};
   const KnownFlags known = FlagsOf(*command);
-  RunWords words;
+  RunArguments words;
   if (command->get_name() == "run") {
-    absl::StatusOr<RunWords> split = SplitRunWords({all.begin() + 1, all.end()}, known);
+    absl::StatusOr<RunArguments> split = SplitRunArguments({all.begin() + 1, all.end()}, known);
     if (!split.ok()) return split;
     words = *std::move(split);
     words.flags.insert(words.flags.begin(), all[0]);
@@ -437,7 +437,8 @@ void Declare(CLI::App* app, Parsed* parsed) {
 }
 
 // The argument takes precedence over MUSTER_COORDINATOR. With --coordinator it is an error.
-absl::Status TakeAddress(const Words& flags, const std::string& address, std::string* coordinator) {
+absl::Status ApplyAddress(const Strings& flags, const std::string& address,
+                          std::string* coordinator) {
   if (address.empty()) return absl::OkStatus();
   if (Contains(flags, "--coordinator")) {
     return absl::InvalidArgumentError(absl::StrCat("the coordinator is given twice, as '", address,
@@ -448,7 +449,7 @@ absl::Status TakeAddress(const Words& flags, const std::string& address, std::st
 }
 
 // Handles `muster status --watch head:7370`: a word with a colon is an address, not an interval.
-void TakeAddressForInterval(StatusFlags* status, std::string* address) {
+void ApplyAddressForInterval(StatusFlags* status, std::string* address) {
   if (!address->empty() || !status->watch || !absl::StrContains(*status->watch, ':')) return;
   *address = *status->watch;
   status->watch = "";
@@ -456,7 +457,7 @@ void TakeAddressForInterval(StatusFlags* status, std::string* address) {
 
 // Returns the selected command. An error says what is wrong with its arguments.
 absl::StatusOr<Command> MakeCommand(const CLI::App& app, const std::string& name,
-                                    const Words& flags, Parsed* parsed) {
+                                    const Strings& flags, Parsed* parsed) {
   const auto printed = [](const absl::Status& status) -> absl::StatusOr<Command> {
     if (!status.ok()) return status;
     return Exit{0};
@@ -472,10 +473,10 @@ absl::StatusOr<Command> MakeCommand(const CLI::App& app, const std::string& name
     std::cout << VersionLine() << "\n";
     return Exit{0};
   }
-  TakeAddressForInterval(&parsed->status, &parsed->address);
+  ApplyAddressForInterval(&parsed->status, &parsed->address);
   for (std::string* coordinator :
        {&parsed->status.coordinator, &parsed->debug.coordinator, &parsed->health.coordinator}) {
-    if (absl::Status s = TakeAddress(flags, parsed->address, coordinator); !s.ok()) return s;
+    if (absl::Status s = ApplyAddress(flags, parsed->address, coordinator); !s.ok()) return s;
   }
   if (name == "status") return parsed->status;
   if (name == "debug") return parsed->debug;
@@ -485,7 +486,7 @@ absl::StatusOr<Command> MakeCommand(const CLI::App& app, const std::string& name
 }  // namespace
 
 Command ParseCommandLine(int argc, char** argv) {
-  const Words all(argv + 1, argv + argc);
+  const Strings all(argv + 1, argv + argc);
   Parsed parsed;
   CLI::App app("Launch the processes of a distributed job and show its state.", "muster");
   Declare(&app, &parsed);
@@ -493,7 +494,7 @@ Command ParseCommandLine(int argc, char** argv) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     return Exit{Refuse(text, chosen.empty() ? "" : " " + chosen[0]->get_name())};
   };
-  absl::StatusOr<RunWords> words = SplitWords(app, all);
+  absl::StatusOr<RunArguments> words = SplitArguments(app, all);
   if (!words.ok()) return Exit{Refuse(std::string(words.status().message()), " run")};
   try {
     app.parse(Reversed(words->flags));

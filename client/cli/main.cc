@@ -77,7 +77,7 @@ int Main(int argc, char** argv) {
 }
 
 // Reports a failed write to standard output, for example a token that did not fit on a full disk.
-int AfterOutput(int status) {
+int CheckOutputWritten(int status) {
   if (std::cout.flush()) return status;
   std::cerr << "muster: standard output takes no more; what was to be printed is lost in part\n";
   return status == 0 ? exit_codes::kFailed : status;
@@ -86,4 +86,6 @@ int AfterOutput(int status) {
 }  // namespace
 }  // namespace muster::cli
 
-int main(int argc, char** argv) { return muster::cli::AfterOutput(muster::cli::Main(argc, argv)); }
+int main(int argc, char** argv) {
+  return muster::cli::CheckOutputWritten(muster::cli::Main(argc, argv));
+}

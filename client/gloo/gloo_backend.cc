@@ -8,7 +8,7 @@
 #include "client/gloo/connections/sigpipe_guard.h"
 #include "client/gloo/endings/exception.h"
 #include "client/gloo/node_memory/memory_sharing.h"
-#include "client/gloo/node_memory/step_board.h"
+#include "client/gloo/node_memory/step_sequencer.h"
 #include "client/gloo/planes/shared_plane.h"
 #include "client/gloo/planes/two_level_plane.h"
 #include "client/src/base/cancel_watch.h"
@@ -29,18 +29,18 @@ const bool registered =
 
 absl::Status Cancelled() { return absl::CancelledError(""); }
 
-// Starts the interruptor, and listens for peers at the address that options and environment ask
+// Starts the interrupter, and listens for peers at the address that options and environment ask
 // for.
 absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_view wanted,
-                                             Interruptor* interruptor) {
-  if (absl::Status started = interruptor->Start(DescribePeer(group, group.rank())); !started.ok())
+                                             Interrupter* interrupter) {
+  if (absl::Status started = interrupter->Start(DescribePeer(group, group.rank())); !started.ok())
     return started;
   const absl::StatusOr<std::vector<NetworkAddress>> addresses = LocalNetworkAddresses();
   if (!addresses.ok()) return addresses.status();
   const absl::StatusOr<NetworkAddress> address =
       ChooseNetworkAddress(*addresses, wanted, group.local_address());
   if (!address.ok()) return address.status();
-  return Mesh::Listen(group, *address, interruptor);
+  return Mesh::Listen(group, *address, interrupter);
 }
 
 absl::StatusOr<GlooPeerInfo> OwnPeerInfo(const absl::StatusOr<std::unique_ptr<Mesh>>& mesh) {
@@ -73,7 +73,7 @@ void LogSharing(const Group& group, const std::string& how) {
 
 GlooBackend::GlooBackend(const Group& group)
     : group_(group),
-      end_(group, &interruptor_, [this] { Disconnect(); }),
+      teardown_(group, &interrupter_, [this] { Disconnect(); }),
       sent_(group.size()),
       received_(group.size()) {}
 
@@ -85,42 +85,42 @@ absl::StatusOr<std::unique_ptr<Backend>> GlooBackend::Create(const Group& group,
   return backend;
 }
 
-GlooBackend::~GlooBackend() { end_.Finish(); }
+GlooBackend::~GlooBackend() { teardown_.Finish(); }
 
-void GlooBackend::Abort(const absl::Status& why) { interruptor_.Raise(why); }
+void GlooBackend::Abort(const absl::Status& why) { interrupter_.Raise(why); }
 
 absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
   const Deadline deadline(*options.timeout, options.cancellation);
-  absl::StatusOr<std::unique_ptr<Mesh>> mesh = Listen(group_, options.interface, &interruptor_);
+  absl::StatusOr<std::unique_ptr<Mesh>> mesh = Listen(group_, options.interface, &interrupter_);
   const absl::StatusOr<std::vector<GlooPeerInfo>> infos =
       ExchangeGlooPeerInfos(group_, mesh, CallOptions{options.timeout, options.cancellation});
   if (!infos.ok()) return infos.status();
   mesh_ = *std::move(mesh);
   const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
   absl::Status status = Connect(*infos, deadline);
-  if (status.ok()) status = Meet(deadline);
+  if (status.ok()) status = AwaitAllRanks(deadline);
   if (status.ok()) status = ShareMemory(*infos, deadline);
   return status;
 }
 
 absl::Status GlooBackend::Connect(const std::vector<GlooPeerInfo>& infos,
                                   const Deadline& deadline) {
-  const CancelWatch watch(deadline.cancellation(), [this] { interruptor_.Raise(Cancelled()); });
-  interruptor_.Arm(deadline.Left());
+  const CancelWatch watch(deadline.cancellation(), [this] { interrupter_.Raise(Cancelled()); });
+  interrupter_.Arm(deadline.Left());
   absl::Status status = mesh_->Connect(infos, deadline);
-  interruptor_.Disarm();
+  interrupter_.Disarm();
   if (!status.ok()) mesh_.reset();
   if (status.ok()) plane_ = std::make_unique<ConnectionPlane>(mesh_->context());
   return status;
 }
 
 // Blocks until all ranks have arrived. A connection that the peer's kernel has accepted may wait
-// forever for its process. When this returns, all ranks are known to run, and to be ready for last
-// words. It fails if the interruptor was raised when the connections had just been made.
-absl::Status GlooBackend::Meet(const Deadline& deadline) {
-  end_.Add(&mesh_->peer_ends());
+// forever for its process. When this returns, all ranks are known to run, and to be ready for end
+// notices. It fails if the interrupter was raised when the connections had just been made.
+absl::Status GlooBackend::AwaitAllRanks(const Deadline& deadline) {
+  teardown_.Add(&mesh_->connection_monitor());
   Operation operation;
-  operation.kind = OperationKind::kMeeting;
+  operation.kind = OperationKind::kCreation;
   return RunPart(operation, deadline, [&](CollectivePlane& plane) { plane.Barrier(operation); });
 }
 
@@ -147,14 +147,14 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
   const NodeLayout wanted = *nodes;
   const bool first = group_.rank() == wanted.neighbours_of(group_.rank()).front();
   auto region = MakeNodeRegion(wanted, group_.rank(), infos);
-  const absl::StatusOr<std::vector<bool>> made = TellAll(region.ok(), 1, deadline);
+  const absl::StatusOr<std::vector<bool>> made = AllGatherBool(region.ok(), 1, deadline);
   if (!made.ok()) return made.status();
   if (!first) region = OpenNodeRegion(group_, wanted, infos, *made);
-  const absl::StatusOr<std::vector<bool>> have = TellAll(region.ok(), 2, deadline);
+  const absl::StatusOr<std::vector<bool>> have = AllGatherBool(region.ok(), 2, deadline);
   if (!have.ok()) return have.status();
-  *nodes = wanted.WhereAll(*have);
+  *nodes = wanted.WithUnsharedNodesSplit(*have);
   if (!region.ok()) return region;
-  const absl::Status shared = CannotShare(group_, wanted, *have);
+  const absl::Status shared = CheckNodeShares(group_, wanted, *have);
   if (!shared.ok()) return shared;
   (*region)->Unlink();
   return region;
@@ -164,9 +164,9 @@ void GlooBackend::ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLa
   std::unique_ptr<NodeMemory> memory;
   if (region != nullptr) {
     memory = std::make_unique<NodeMemory>(std::move(region), nodes.neighbours_of(group_.rank()),
-                                          nodes.index_of(group_.rank()), &interruptor_,
-                                          [this] { end_.Patrol(); });
-    end_.Add(memory.get());
+                                          nodes.index_of(group_.rank()), &interrupter_,
+                                          [this] { teardown_.CheckPeers(); });
+    teardown_.Add(memory.get());
   }
   if (nodes.nodes().size() == 1) {
     plane_ = std::make_unique<SharedPlane>(std::move(memory), group_.size());
@@ -176,12 +176,12 @@ void GlooBackend::ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLa
   }
 }
 
-absl::StatusOr<std::vector<bool>> GlooBackend::TellAll(bool yes, uint64_t number,
-                                                       const Deadline& deadline) {
-  const uint8_t own = yes ? 1 : 0;
+absl::StatusOr<std::vector<bool>> GlooBackend::AllGatherBool(bool value, uint64_t number,
+                                                             const Deadline& deadline) {
+  const uint8_t own = value ? 1 : 0;
   std::vector<uint8_t> all(group_.size());
   Operation operation;
-  operation.kind = OperationKind::kMeeting;
+  operation.kind = OperationKind::kCreation;
   operation.number = number;
   operation.count = 1;
   const absl::Status status = RunPart(operation, deadline, [&](CollectivePlane& plane) {
@@ -222,26 +222,26 @@ absl::Status GlooBackend::RunOverConnections(const Operation& operation, const C
 
 absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions& options,
                                   absl::FunctionRef<void()> call) {
-  if (mesh_ == nullptr) return interruptor_.status();
+  if (mesh_ == nullptr) return interrupter_.status();
   const bool barrier =
-      operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
+      operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kCreation;
   const Deadline deadline(*options.timeout, options.cancellation);
   const bool empty = operation.count == 0 && !barrier;
   if (empty && !absl::IsCancelled(deadline.Check())) return absl::OkStatus();
   const CallFailure failure = Attempt(options, call);
-  if (failure.reason.empty() && !interruptor_.raised()) return absl::OkStatus();
-  return end_.Fail(operation, deadline, failure);
+  if (failure.reason.empty() && !interrupter_.raised()) return absl::OkStatus();
+  return teardown_.Fail(operation, deadline, failure);
 }
 
-// Makes the call. Afterwards its time-out and cancellation can no longer raise the interruptor. So
+// Makes the call. Afterwards its time-out and cancellation can no longer raise the interrupter. So
 // a late cancellation counts for this call or for none, and never for the next one.
 CallFailure GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<void()> call) {
-  const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
-  interruptor_.Arm(*options.timeout);
+  const CancelWatch watch(options.cancellation, [this] { interrupter_.Raise(Cancelled()); });
+  interrupter_.Arm(*options.timeout);
   CallFailure failure;
   try {
     // Sends nothing if the call was cancelled before it began.
-    if (!interruptor_.raised()) call();
+    if (!interrupter_.raised()) call();
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();
   } catch (const PeerEnded& ended) {
@@ -250,7 +250,7 @@ CallFailure GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<v
   } catch (const std::exception& error) {
     failure.reason = ReasonOf(error);
   }
-  interruptor_.Disarm();
+  interrupter_.Disarm();
   return failure;
 }
 

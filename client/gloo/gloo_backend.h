@@ -8,11 +8,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "client/gloo/collectives/collective_plane.h"
-#include "client/gloo/collectives/collectives.h"
+#include "client/gloo/collectives/gloo_collectives.h"
 #include "client/gloo/collectives/operation.h"
-#include "client/gloo/communicator_end.h"
+#include "client/gloo/communicator_teardown.h"
 #include "client/gloo/connections/gloo_peer_info.h"
-#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/connections/interrupter.h"
 #include "client/gloo/connections/mesh.h"
 #include "client/gloo/node_memory/node_layout.h"
 #include "client/src/data_plane/backend.h"
@@ -55,11 +55,11 @@ class GlooBackend final : public Backend {
  private:
   explicit GlooBackend(const Group& group);
 
-  // Creates the communicator in three steps. Connect() makes the connections, Meet() waits for all
-  // ranks, and ShareMemory() opens the shared memory and chooses the plane.
+  // Creates the communicator in three steps. Connect() makes the connections, AwaitAllRanks() waits
+  // for all ranks, and ShareMemory() opens the shared memory and chooses the plane.
   absl::Status Assemble(const CommunicatorOptions& options);
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
-  absl::Status Meet(const Deadline& deadline);
+  absl::Status AwaitAllRanks(const Deadline& deadline);
   absl::Status ShareMemory(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
   // Opens this rank's part of its node's memory. Sets `*nodes` to the layout in use: ranks of a
   // node that cannot share count as nodes of one rank. Returns an error, with `*nodes` still set,
@@ -68,9 +68,10 @@ class GlooBackend final : public Backend {
                                                            const Deadline& deadline,
                                                            NodeLayout* nodes);
   void ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes);
-  // Sends `yes` to all ranks and returns what each of them sent. `number` tells these questions
+  // Sends `value` to all ranks and returns what each of them sent. `number` tells these calls
   // apart.
-  absl::StatusOr<std::vector<bool>> TellAll(bool yes, uint64_t number, const Deadline& deadline);
+  absl::StatusOr<std::vector<bool>> AllGatherBool(bool value, uint64_t number,
+                                                  const Deadline& deadline);
 
   // Runs one pass of a coalesced all-reduce.
   absl::Status AllReducePass(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
@@ -89,14 +90,14 @@ class GlooBackend final : public Backend {
   absl::Status RunCall(const Operation& operation, const CallOptions& options,
                        absl::FunctionRef<void()> call);
   // Runs `call` until it completes or the options stop it. Returns what stopped it, or an empty
-  // record if it completed or the interruptor stopped it.
+  // record if it completed or the interrupter stopped it.
   CallFailure Attempt(const CallOptions& options, absl::FunctionRef<void()> call);
   // Drops the connections and the memory. Called once the communicator has ended.
   void Disconnect();
 
   const Group group_;
-  Interruptor interruptor_;
-  CommunicatorEnd end_;
+  Interrupter interrupter_;
+  CommunicatorTeardown teardown_;
   std::unique_ptr<Mesh> mesh_;              // null once the communicator has ended
   std::unique_ptr<CollectivePlane> plane_;  // null once the communicator has ended
   uint64_t collectives_ = 0;

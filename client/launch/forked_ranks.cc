@@ -16,8 +16,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/outcome/process_end.h"
 #include "client/launcher/plan/rank_environment.h"
-#include "client/launcher/wording/process_end.h"
 #include "client/src/base/outcome.h"
 #include "muster/exit_code.h"
 #include "muster/log.h"
@@ -104,8 +104,8 @@ absl::Status StatusOf(const launcher::RankEnd& end, const std::string& why,
 }  // namespace
 
 ForkedRanks::ForkedRanks(Body body, const std::vector<int>& own_fds)
-    : body_(std::move(body)), programs_fds_(OpenFds()) {
-  for (const int fd : own_fds) programs_fds_.erase(fd);
+    : body_(std::move(body)), inherited_fds_(OpenFds()) {
+  for (const int fd : own_fds) inherited_fds_.erase(fd);
 }
 
 absl::StatusOr<pid_t> ForkedRanks::Start(const launcher::JobPlan& job,
@@ -114,7 +114,7 @@ absl::StatusOr<pid_t> ForkedRanks::Start(const launcher::JobPlan& job,
   if (pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0) return launcher::StartError(errno, "pipe");
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) BeRank(parent, report[1], job, start);
+  if (pid == 0) RunRank(parent, report[1], job, start);
   const int error = errno;
   close(report[1]);
   if (pid < 0) close(report[0]);
@@ -128,8 +128,8 @@ absl::StatusOr<pid_t> ForkedRanks::Start(const launcher::JobPlan& job,
   return pid;
 }
 
-void ForkedRanks::BeRank(pid_t parent, int report_fd, const launcher::JobPlan& job,
-                         const launcher::RankStart& start) {
+void ForkedRanks::RunRank(pid_t parent, int report_fd, const launcher::JobPlan& job,
+                          const launcher::RankStart& start) {
   Detach(parent);
   CloseOwnFds(report_fd);
   SetEnvironment(launcher::VariablesOf(job, start));
@@ -138,7 +138,7 @@ void ForkedRanks::BeRank(pid_t parent, int report_fd, const launcher::JobPlan& j
 
 void ForkedRanks::CloseOwnFds(int report_fd) const {
   for (const int fd : OpenFds()) {
-    if (programs_fds_.count(fd) == 0 && fd != report_fd) close(fd);
+    if (inherited_fds_.count(fd) == 0 && fd != report_fd) close(fd);
   }
 }
 

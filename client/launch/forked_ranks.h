@@ -37,12 +37,12 @@ class ForkedRanks : public launcher::RankStarter {
   const LaunchResult& result() const { return result_; }
 
  private:
-  [[noreturn]] void BeRank(pid_t parent, int report_fd, const launcher::JobPlan& job,
-                           const launcher::RankStart& start);
+  [[noreturn]] void RunRank(pid_t parent, int report_fd, const launcher::JobPlan& job,
+                            const launcher::RankStart& start);
   void CloseOwnFds(int report_fd) const;
 
   const Body body_;
-  std::set<int> programs_fds_;
+  std::set<int> inherited_fds_;
   std::vector<int> report_fds_;  // by local rank; the rank writes the body's status there
   LaunchResult result_;
 };

@@ -10,7 +10,7 @@
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/process/find_program.h"
 #include "client/launcher/process/gpu_count.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/environment/unknown_variables.h"
 #include "common/exit_codes.h"
 #include "common/host_port.h"
@@ -23,35 +23,35 @@ using launcher::JobPlan;
 
 constexpr char kLoopback[] = "127.0.0.1";
 
-absl::Status Bad(absl::string_view field, absl::string_view what) {
+absl::Status Invalid(absl::string_view field, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("LaunchOptions::", field, " ", what));
 }
 
 absl::Status CheckSizes(const LaunchOptions& options) {
   if (options.nproc_per_node < 0) {
-    return Bad("nproc_per_node", absl::StrCat("is ", options.nproc_per_node,
-                                              "; expected a number of processes, or 0"));
+    return Invalid("nproc_per_node", absl::StrCat("is ", options.nproc_per_node,
+                                                  "; expected a number of processes, or 0"));
   }
   if (options.nnodes < 1) {
-    return Bad("nnodes", absl::StrCat("is ", options.nnodes, "; expected at least 1"));
+    return Invalid("nnodes", absl::StrCat("is ", options.nnodes, "; expected at least 1"));
   }
   if (options.node_rank < 0 || options.node_rank >= options.nnodes) {
-    return Bad("node_rank", absl::StrCat("is ", options.node_rank, "; expected 0 to ",
-                                         options.nnodes - 1, ", different on each machine"));
+    return Invalid("node_rank", absl::StrCat("is ", options.node_rank, "; expected 0 to ",
+                                             options.nnodes - 1, ", different on each machine"));
   }
   if (options.nnodes > 1 && options.coordinator.empty()) {
-    return Bad("coordinator", absl::StrCat("is empty, and the job has ", options.nnodes,
-                                           " machines; expected host:port of machine 0"));
+    return Invalid("coordinator", absl::StrCat("is empty, and the job has ", options.nnodes,
+                                               " machines; expected host:port of machine 0"));
   }
-  if (options.failure_wait < absl::ZeroDuration()) return Bad("failure_wait", "is negative");
-  if (options.grace < absl::ZeroDuration()) return Bad("grace", "is negative");
+  if (options.failure_wait < absl::ZeroDuration()) return Invalid("failure_wait", "is negative");
+  if (options.grace < absl::ZeroDuration()) return Invalid("grace", "is negative");
   return absl::OkStatus();
 }
 
 absl::Status MakeDebugDir(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   const absl::Status made = MakeWritableFolder(folder);
-  return made.ok() ? made : Bad("debug_dir", absl::StrCat("is not usable: ", made.message()));
+  return made.ok() ? made : Invalid("debug_dir", absl::StrCat("is not usable: ", made.message()));
 }
 
 std::string JobName(const LaunchOptions& options) {
@@ -77,7 +77,7 @@ absl::StatusOr<JobPlan> MakePlan(const LaunchOptions& options) {
   if (options.coordinator.empty()) return plan;
   const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
   if (!address.ok())
-    return Bad("coordinator", absl::StrCat("is not usable: ", address.status().message()));
+    return Invalid("coordinator", absl::StrCat("is not usable: ", address.status().message()));
   plan.coordinator = *address;
   plan.credentials = launcher::CredentialsFromEnvironment();
   return plan;

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "muster/exit_code.h"
 #include "muster/launch.h"
 

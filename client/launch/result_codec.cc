@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/base/outcome.h"
 #include "muster/codec.h"
 
@@ -44,8 +44,8 @@ LaunchedProcess ToProcess(const Numbers& numbers, absl::Status status) {
   // The exit code that was attached to the status is not part of the text, so it is attached again.
   const int code = numbers.signal != 0 ? 128 + numbers.signal : numbers.exit_status;
   // An exit status of 0 means that the process had not called Leave().
-  const bool says_it = ExitCode(status) == code || code == 0;
-  process.status = says_it ? std::move(status) : WithExitCode(status, code);
+  const bool has_code = ExitCode(status) == code || code == 0;
+  process.status = has_code ? std::move(status) : WithExitCode(status, code);
   return process;
 }
 
@@ -59,10 +59,10 @@ absl::StatusOr<LaunchResult> ReadResult(absl::string_view bytes) {
   LaunchResult result;
   if (*first_failed >= 0) result.first_failed_rank = *first_failed;
   result.coordinator = WithExitCode(UnpackOutcome(*coordinator).status(), kExitCoordinatorLost);
-  for (const Numbers& one : *numbers) {
+  for (const Numbers& entry : *numbers) {
     const auto status = Codec<std::string>::Read(&bytes);
     if (!status.ok()) return status.status();
-    result.processes.push_back(ToProcess(one, UnpackOutcome(*status).status()));
+    result.processes.push_back(ToProcess(entry, UnpackOutcome(*status).status()));
   }
   return result;
 }

@@ -17,11 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/launch/forked_ranks.h"
 #include "client/launch/result_codec.h"
+#include "client/launcher/outcome/process_end.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
 #include "client/launcher/supervisor.h"
-#include "client/launcher/wording/process_end.h"
 
 namespace muster::internal {
 namespace {
@@ -95,17 +95,17 @@ absl::StatusOr<LaunchResult> RunRanks(const JobPlan& plan, const ForkedRanks::Bo
 }
 
 // The program's side while the supervisor runs: forwards signals to it and reads its result.
-class Conversation {
+class SupervisorConnection {
  public:
-  Conversation(int signal_fd, int control_fd, int result_fd)
+  SupervisorConnection(int signal_fd, int control_fd, int result_fd)
       : signal_fd_(signal_fd), result_fd_(result_fd), relay_(control_fd) {}
 
   // Blocks until the supervisor has closed the pipe. Returns the bytes that it sent.
-  std::string Hold() {
+  std::string ReadResult() {
     pollfd fds[] = {{signal_fd_, POLLIN, 0}, {result_fd_, POLLIN, 0}};
     while (true) {
       if (poll(fds, 2, -1) < 0) continue;
-      if (fds[0].revents != 0) PassOn();
+      if (fds[0].revents != 0) ForwardSignal();
       if (fds[1].revents != 0 && !Read()) return bytes_;
     }
   }
@@ -114,10 +114,10 @@ class Conversation {
   std::optional<int> signal() const { return relay_.ending_signal(); }
 
  private:
-  void PassOn() {
+  void ForwardSignal() {
     signalfd_siginfo info;
     if (read(signal_fd_, &info, sizeof(info)) != sizeof(info)) return;
-    relay_.Pass(static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid));
+    relay_.Forward(static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid));
   }
 
   bool Read() {
@@ -165,15 +165,15 @@ absl::StatusOr<LaunchResult> RunSupervised(const JobPlan& plan, const ForkedRank
   }
   close(control->read_end);
   close(result->write_end);
-  Conversation conversation(signal_fd, control->write_end, result->read_end);
-  const std::string said = supervisor > 0 ? conversation.Hold() : "";
+  SupervisorConnection connection(signal_fd, control->write_end, result->read_end);
+  const std::string result_bytes = supervisor > 0 ? connection.ReadResult() : "";
   if (supervisor > 0) waitpid(supervisor, nullptr, 0);
   for (const int fd : {control->write_end, result->read_end, signal_fd}) close(fd);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (supervisor < 0) return launcher::StartError(fork_error, "cannot fork");
-  if (conversation.signal()) raise(*conversation.signal());
-  if (said.empty()) return SupervisorKilled(supervisor);
-  return UnpackResult(said);
+  if (connection.signal()) raise(*connection.signal());
+  if (result_bytes.empty()) return SupervisorKilled(supervisor);
+  return UnpackResult(result_bytes);
 }
 
 }  // namespace muster::internal

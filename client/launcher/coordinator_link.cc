@@ -28,8 +28,8 @@ void CoordinatorLink::Open(Handlers handlers) {
   }
   loop_->Watch(reporter_->fd(), std::move(handlers.on_losses));
   responder_ = std::make_unique<InquiryResponder>(plan_, clients_, starter_->output_tails());
-  ShowRanks();
-  loop_->Watch(responder_->fd(), [this] { TellNews(); });
+  PublishRanks();
+  loop_->Watch(responder_->fd(), [this] { PrintMessages(); });
   const bool has_other_nodes = plan_.nnodes > 1 || !plan_.hosted;
   if (has_other_nodes) OpenWatch(std::move(handlers.on_job_failed));
 }
@@ -49,12 +49,12 @@ void CoordinatorLink::OpenWatch(std::function<void(const std::string& reason)> o
   });
 }
 
-void CoordinatorLink::HangUp(absl::Duration patience) {
-  if (use_ != nullptr) loop_->Forget(use_->fd());
+void CoordinatorLink::Close(absl::Duration patience) {
+  if (muster_use_query_ != nullptr) loop_->Forget(muster_use_query_->fd());
   if (watch_ != nullptr) loop_->Forget(watch_->fd());
   if (responder_ != nullptr) loop_->Forget(responder_->fd());
   if (reporter_ != nullptr) loop_->Forget(reporter_->fd());
-  use_.reset();
+  muster_use_query_.reset();
   watch_.reset();
   responder_.reset();
   reporter_.reset();
@@ -81,7 +81,7 @@ void CoordinatorLink::ReportEnd(const RankTable::Place& place, const RankEnd& en
   gave_up_ |= gives_up;
 }
 
-void CoordinatorLink::ShowRanks() {
+void CoordinatorLink::PublishRanks() {
   if (responder_ == nullptr) return;
   std::vector<WatchedRank> living;
   std::vector<WatchedRank> ended;
@@ -111,20 +111,20 @@ absl::Duration CoordinatorLink::FailureDelay() const {
   return JobWatch::Delay(plan_) + (gave_up_ ? kGivingUp : absl::ZeroDuration());
 }
 
-void CoordinatorLink::AskMusterUse() {
-  if (use_ != nullptr) loop_->Forget(use_->fd());
+void CoordinatorLink::QueryMusterUse() {
+  if (muster_use_query_ != nullptr) loop_->Forget(muster_use_query_->fd());
   std::vector<std::string> own;
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
     own.push_back(IncarnationOf(ranks_.At(local_rank).secret));
   }
-  use_ = std::make_unique<MusterUse>(plan_, clients_, std::move(own),
-                                     SteadyNow() - ranks_.first_start());
-  loop_->Watch(use_->fd(), [this] { loop_->Forget(use_->fd()); });
+  muster_use_query_ = std::make_unique<MusterUseQuery>(plan_, clients_, std::move(own),
+                                                       SteadyNow() - ranks_.first_start());
+  loop_->Watch(muster_use_query_->fd(), [this] { loop_->Forget(muster_use_query_->fd()); });
 }
 
-void CoordinatorLink::TellNews() {
+void CoordinatorLink::PrintMessages() {
   if (responder_ == nullptr) return;
-  for (const std::string& line : responder_->TakeNews()) starter_->Say(line);
+  for (const std::string& line : responder_->TakeMessages()) starter_->Say(line);
 }
 
 }  // namespace muster::launcher

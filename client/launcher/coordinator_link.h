@@ -11,13 +11,13 @@
 #include "client/launcher/coordinator/client_group.h"
 #include "client/launcher/coordinator/inquiry_responder.h"
 #include "client/launcher/coordinator/job_watch.h"
-#include "client/launcher/coordinator/muster_use.h"
+#include "client/launcher/coordinator/muster_use_query.h"
 #include "client/launcher/coordinator/rank_reporter.h"
+#include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 
@@ -27,9 +27,9 @@ namespace muster::launcher {
 //   link.Open({on_losses, on_job_failed});  // after all ranks have been started
 //   link.ReportEnd(place, end, given_up);   // queued, sent on another thread
 //   link.Flush();                           // blocks until the reports are answered
-//   link.HangUp(kHangUp);                   // before the coordinator is stopped
+//   link.Close(kClosePatience);             // before the coordinator is stopped
 //
-// Only Flush() and HangUp() block. Before Open() and after HangUp(), all calls do nothing.
+// Only Flush() and Close() block. Before Open() and after Close(), all calls do nothing.
 class CoordinatorLink {
  public:
   struct Handlers {
@@ -40,7 +40,7 @@ class CoordinatorLink {
   // All pointers must outlive this object.
   CoordinatorLink(const JobPlan* plan, const RankTable* ranks, EventLoop* loop,
                   RankStarter* starter);
-  ~CoordinatorLink() { HangUp(absl::ZeroDuration()); }
+  ~CoordinatorLink() { Close(absl::ZeroDuration()); }
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
 
@@ -51,7 +51,7 @@ class CoordinatorLink {
   bool open() const { return reporter_ != nullptr; }
   // Closes all connections, since the coordinator would wait for them in its drain. Blocks until
   // they are closed, or `patience` has passed.
-  void HangUp(absl::Duration patience);
+  void Close(absl::Duration patience);
 
   // ---- Ranks ----
 
@@ -63,7 +63,7 @@ class CoordinatorLink {
   // waiting.
   void ReportEnd(const RankTable::Place& place, const RankEnd& end, const std::string& given_up);
   // Tells the inquiry thread which ranks live now. Call it after every start and end.
-  void ShowRanks();
+  void PublishRanks();
   // Returns the members that the job has lost, as the coordinator reported them since the last
   // call.
   std::vector<RankReporter::Loss> TakeLosses();
@@ -77,13 +77,15 @@ class CoordinatorLink {
   absl::Duration FailureDelay() const;
 
   // Returns whether the coordinator can be asked. A process that cannot start threads cannot ask.
-  bool can_ask() const { return open() && reporter_->started().ok(); }
+  bool can_query() const { return open() && reporter_->started().ok(); }
   // Asks whether any process of the job has joined it.
-  void AskMusterUse();
-  // Return whether the question is settled, and its answer: see MusterUse.
-  bool muster_use_known() const { return use_ != nullptr && use_->done(); }
+  void QueryMusterUse();
+  // Return whether the question is settled, and its answer: see MusterUseQuery.
+  bool muster_use_known() const {
+    return muster_use_query_ != nullptr && muster_use_query_->done();
+  }
   std::optional<bool> uses_muster() const {
-    return use_ == nullptr ? std::nullopt : use_->answer();
+    return muster_use_query_ == nullptr ? std::nullopt : muster_use_query_->answer();
   }
 
   // ---- Hangs ----
@@ -91,7 +93,7 @@ class CoordinatorLink {
   // Returns whether a bundle about a hang is being written to the plan's debug_dir.
   bool writing_bundle() const { return responder_ != nullptr && responder_->writing(); }
   // Prints the messages of the inquiry thread to the user.
-  void TellNews();
+  void PrintMessages();
 
  private:
   void OpenWatch(std::function<void(const std::string& reason)> on_job_failed);
@@ -105,8 +107,8 @@ class CoordinatorLink {
   std::unique_ptr<RankReporter> reporter_;
   std::unique_ptr<JobWatch> watch_;
   std::unique_ptr<InquiryResponder> responder_;
-  std::unique_ptr<MusterUse> use_;  // the latest question
-  bool gave_up_ = false;            // the coordinator was told that the ranks here will not join
+  std::unique_ptr<MusterUseQuery> muster_use_query_;  // the latest question
+  bool gave_up_ = false;  // the coordinator was told that the ranks here will not join
 };
 
 }  // namespace muster::launcher

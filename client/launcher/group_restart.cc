@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/wording/rank_ranges.h"
+#include "client/launcher/outcome/rank_ranges.h"
 #include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
-// Longer than MusterUse needs. In a process that can start no more threads, a gRPC call never
+// Longer than MusterUseQuery needs. In a process that can start no more threads, a gRPC call never
 // returns.
-constexpr absl::Duration kAskPatience = absl::Seconds(5);
+constexpr absl::Duration kQueryPatience = absl::Seconds(5);
 
 }  // namespace
 
@@ -25,10 +25,10 @@ GroupRestart::GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLin
       link_(link),
       outcome_(*outcome),
       starter_(starter),
-      asks_(plan->restart == RestartScope::kAuto),
+      queries_muster_use_(plan->restart == RestartScope::kAuto),
       ends_({std::move(failure)}),
-      deadline_(SteadyNow() + kAskPatience) {
-  if (asks_) link_->AskMusterUse();
+      deadline_(SteadyNow() + kQueryPatience) {
+  if (queries_muster_use_) link_->QueryMusterUse();
 }
 
 void GroupRestart::Hold(const HeldEnd& end) {
@@ -38,12 +38,13 @@ void GroupRestart::Hold(const HeldEnd& end) {
 
 GroupRestart::Next GroupRestart::Step() {
   if (!ending_) {
-    if (asks_ && !link_->muster_use_known() && SteadyNow() < deadline_) return Next::kStep;
-    if (asks_ && link_->uses_muster() != false) return Next::kOneByOne;
+    if (queries_muster_use_ && !link_->muster_use_known() && SteadyNow() < deadline_)
+      return Next::kStep;
+    if (queries_muster_use_ && link_->uses_muster() != false) return Next::kOneByOne;
     EndOthers();
   }
   const std::vector<int> living = ranks_->Living();
-  if (!living.empty()) return Hurry(living);
+  if (!living.empty()) return Escalate(living);
   if (!cleanup_) cleanup_.emplace(ranks_->CleanUpAfterAll());
   return cleanup_->Step(SteadyNow()) ? Next::kStartAll : Next::kStep;
 }
@@ -60,7 +61,7 @@ void GroupRestart::EndOthers() {
   ranks_->SignalAndContinue(SIGTERM);
 }
 
-GroupRestart::Next GroupRestart::Hurry(const std::vector<int>& living) {
+GroupRestart::Next GroupRestart::Escalate(const std::vector<int>& living) {
   if (SteadyNow() < deadline_) return Next::kStep;
   if (std::exchange(killed_, true)) return Next::kOutlivedKill;
   starter_->Say(absl::StrCat(NamedRanks(living), " did not end within ",

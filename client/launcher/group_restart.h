@@ -6,11 +6,11 @@
 
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_link.h"
+#include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/cleanup.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 
@@ -50,14 +50,14 @@ class GroupRestart {
  private:
   void Report(const HeldEnd& held) { link_->ReportEnd(*held.place, held.end, /*given_up=*/""); }
   void EndOthers();
-  Next Hurry(const std::vector<int>& living);
+  Next Escalate(const std::vector<int>& living);
 
   const JobPlan& plan_;
   RankTable* const ranks_;
   CoordinatorLink* const link_;
   const RunOutcome& outcome_;
   RankStarter* const starter_;
-  const bool asks_;
+  const bool queries_muster_use_;
   std::vector<HeldEnd> ends_;  // the failure first
   absl::Time deadline_;        // of the current wait: the question, the grace period or SIGKILL
   bool ending_ = false;

@@ -63,10 +63,10 @@ absl::StatusOr<HostPort> HostedCoordinator::AwaitAddress(const CoordinatorComman
 
 void HostedCoordinator::OnEnd(const ProcessEnd& end, bool needed) {
   end_ = end;
-  if (needed) Restart(HowItEnded());
+  if (needed) Restart(DescribeEnd());
 }
 
-std::string HostedCoordinator::HowItEnded() const {
+std::string HostedCoordinator::DescribeEnd() const {
   return absl::StrCat("the coordinator (musterd, pid ", pid(), ") ", Describe(*end_));
 }
 
@@ -80,7 +80,7 @@ void HostedCoordinator::Restart(const std::string& what) {
 
 void HostedCoordinator::StartAgain() {
   next_start_ = absl::InfiniteFuture();
-  const std::string what = HowItEnded();
+  const std::string what = DescribeEnd();
   const absl::Status started = process_->StartAgain();
   if (!started.ok()) {
     return Restart(

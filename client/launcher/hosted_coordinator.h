@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/launcher/outcome/process_end.h"
 #include "client/launcher/plan/coordinator_process.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/ending_signals.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_starter.h"
-#include "client/launcher/wording/process_end.h"
 
 namespace muster::launcher {
 
@@ -66,7 +66,7 @@ class HostedCoordinator {
   // `what` is the start of a message to the user, here and below.
   void Restart(const std::string& what);
   void GiveUp(const std::string& what);
-  std::string HowItEnded() const;
+  std::string DescribeEnd() const;
 
   RankStarter* const starter_;
   EventLoop* const loop_;

@@ -23,11 +23,11 @@ RankRecovery::RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* ou
 void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
   if (group_ && !shutdown_->running()) CancelGroup();
   ranks_->Ended(place);
-  link_->ShowRanks();
+  link_->PublishRanks();
   const bool ending = shutdown_->signalled() || (group_ && group_->ending());
   const RankEnd rank_end = {place->rank, place->pid, end, ending};
   // The rank's last output is printed before the launcher's messages about its end.
-  starter_->Ended(place->local_rank, rank_end, outcome_->elsewhere());
+  starter_->Ended(place->local_rank, rank_end, outcome_->failure_elsewhere());
   if (group_) return group_->Hold({place, rank_end});
   Settle(place, rank_end, MayRestartGroup());
 }
@@ -40,16 +40,16 @@ void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart
     return;
   }
   const bool restarts = failed && MayRestart();
-  end.forgiven = failed && !restarts && MayGoOn();
+  end.forgiven = failed && !restarts && MayContinue();
   const bool fatal = failed && !restarts && !end.forgiven;
   ReportEnd(*place, end, fatal);
   if (restarts) return BeginRestart(place, end);
   if (end.forgiven) {
-    TellGoesOnWithout(end);
+    AnnounceLostRank(end);
     cleanups_.push_back(ranks_->CleanUpAfter(*place));
   }
   outcome_->Add(end);
-  if (fatal) shutdown_->BeginFailure(HowItEnded(end));
+  if (fatal) shutdown_->BeginFailure(DescribeEnd(end));
 }
 
 void RankRecovery::ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal) {
@@ -61,17 +61,17 @@ void RankRecovery::OnLosses() {
   for (const RankReporter::Loss& loss : link_->TakeLosses()) {
     RankEnd* const end = outcome_->Find(loss.pid);
     if (end == nullptr) continue;  // the process was replaced, or is about to be
-    end->loss = loss.words;
+    end->loss = loss.description;
     if (loss.without_leave && !end->after_our_signal) OnEndWithoutLeave(end);
   }
 }
 
 void RankRecovery::OnEndWithoutLeave(RankEnd* end) {
   end->without_leave = true;  // so that it does not count as a clean end
-  end->forgiven = MayGoOn();
-  if (end->forgiven) return TellGoesOnWithout(*end);
+  end->forgiven = MayContinue();
+  if (end->forgiven) return AnnounceLostRank(*end);
   starter_->EndedWithoutLeave(end->rank - plan_.GlobalRank(0));
-  if (shutdown_->running()) shutdown_->BeginFailure(HowItEnded(*end));
+  if (shutdown_->running()) shutdown_->BeginFailure(DescribeEnd(*end));
 }
 
 void RankRecovery::Step(bool suspended) {
@@ -102,7 +102,7 @@ bool RankRecovery::Continue(Restart* restart) {
   absl::Status started = absl::CancelledError("the run is ending");
   if (shutdown_->running()) started = ranks_->Start(restart->place->local_rank);
   restart->end.forgiven = started.ok();
-  link_->ShowRanks();
+  link_->PublishRanks();
   outcome_->Add(restart->end);
   if (started.ok()) {
     link_->ReportStarted(*restart->place);
@@ -120,7 +120,7 @@ bool RankRecovery::Continue(Restart* restart) {
 bool RankRecovery::MayRestartGroup() const {
   if (plan_.restart == RestartScope::kRank || uses_muster_ || !restarts_.empty()) return false;
   // A process that cannot start threads cannot ask.
-  if (plan_.restart == RestartScope::kAuto && !link_->can_ask()) return false;
+  if (plan_.restart == RestartScope::kAuto && !link_->can_query()) return false;
   return restart_count_ < plan_.max_restarts;
 }
 
@@ -157,7 +157,7 @@ void RankRecovery::StartGroup() {
   ++restart_count_;
   RankEnd failure = TakeHeldEnds().front().end;
   const absl::Status started = ranks_->StartAll();
-  link_->ShowRanks();
+  link_->PublishRanks();
   failure.forgiven = started.ok();
   if (started.ok()) outcome_->ForgetCleanEnds();
   outcome_->Add(failure);
@@ -177,17 +177,17 @@ std::vector<HeldEnd> RankRecovery::TakeHeldEnds() {
 
 // ---- Fewer ranks ----
 
-int RankRecovery::Left() const {
+int RankRecovery::RanksLeft() const {
   return static_cast<int>(ranks_->Living().size() + restarts_.size()) + outcome_->clean_ends();
 }
 
-bool RankRecovery::MayGoOn() const {
-  return plan_.min_world_size < plan_.world_size() && Left() >= plan_.min_world_size;
+bool RankRecovery::MayContinue() const {
+  return plan_.min_world_size < plan_.world_size() && RanksLeft() >= plan_.min_world_size;
 }
 
-void RankRecovery::TellGoesOnWithout(const RankEnd& end) {
-  starter_->Say(absl::StrCat(outcome_->Sentence(end), "; the job goes on with ", Left(), " of ",
-                             plan_.world_size(), " ranks"));
+void RankRecovery::AnnounceLostRank(const RankEnd& end) {
+  starter_->Say(absl::StrCat(outcome_->Sentence(end), "; the job goes on with ", RanksLeft(),
+                             " of ", plan_.world_size(), " ranks"));
 }
 
 }  // namespace muster::launcher

@@ -8,13 +8,13 @@
 #include "client/launcher/coordinator/rank_reporter.h"
 #include "client/launcher/coordinator_link.h"
 #include "client/launcher/group_restart.h"
+#include "client/launcher/outcome/process_end.h"
+#include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/cleanup.h"
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/wording/process_end.h"
-#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 
@@ -23,7 +23,7 @@ namespace muster::launcher {
 //   * all ranks of the node are restarted (GroupRestart), or
 //   * the job continues with fewer ranks, or
 //   * the job has failed, and RankShutdown ends the other ranks.
-// Does not block: while looking(), call Step() every few milliseconds.
+// Does not block: while polling(), call Step() every few milliseconds.
 class RankRecovery {
  public:
   // All pointers must outlive this object.
@@ -42,7 +42,7 @@ class RankRecovery {
   bool pending() const { return !restarts_.empty() || group_; }
   // Returns whether this object waits for processes that are not children of this one, so that no
   // signal announces their end.
-  bool looking() const { return pending() || !cleanups_.empty(); }
+  bool polling() const { return pending() || !cleanups_.empty(); }
 
  private:
   // A rank that is restarted once the processes that it left behind have ended.
@@ -69,11 +69,11 @@ class RankRecovery {
   void StartGroup();
   std::vector<GroupRestart::HeldEnd> TakeHeldEnds();
 
-  // Fewer ranks. Left() returns how many ranks this node still has, including those that ended
+  // Fewer ranks. RanksLeft() returns how many ranks this node still has, including those that ended
   // well.
-  int Left() const;
-  bool MayGoOn() const;
-  void TellGoesOnWithout(const RankEnd& end);
+  int RanksLeft() const;
+  bool MayContinue() const;
+  void AnnounceLostRank(const RankEnd& end);
 
   const JobPlan& plan_;
   RankTable* const ranks_;

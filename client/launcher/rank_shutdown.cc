@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/launcher/wording/rank_ranges.h"
+#include "client/launcher/outcome/rank_ranges.h"
 #include "common/steady_now.h"
 
 namespace muster::launcher {
@@ -13,14 +13,14 @@ namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Most ranks end on their own soon after another has failed. Then the summary tells enough.
-constexpr absl::Duration kUntold = absl::Seconds(1);
+constexpr absl::Duration kAnnounceDelay = absl::Seconds(1);
 
 }  // namespace
 
 void RankShutdown::BeginFailure(const std::string& what) {
   Enter(Phase::kFailed, plan_.failure_wait);
   failure_ = what;
-  tell_failure_ = SteadyNow() + std::min(kUntold, plan_.failure_wait);
+  announce_failure_at_ = SteadyNow() + std::min(kAnnounceDelay, plan_.failure_wait);
 }
 
 void RankShutdown::OnEndingSignal(int signal, int count) {
@@ -49,7 +49,7 @@ void RankShutdown::OnReaderGone(bool lost) {
 }
 
 void RankShutdown::Step() {
-  if (SteadyNow() >= tell_failure_) TellFailure();
+  if (SteadyNow() >= announce_failure_at_) AnnounceFailure();
   if (SteadyNow() >= deadline_) Escalate();
 }
 
@@ -62,7 +62,7 @@ void RankShutdown::Escalate() {
   const std::vector<int> living = ranks_->Living();
   switch (phase_) {
     case Phase::kRunning:
-    case Phase::kStillThere:
+    case Phase::kUnkillable:
       return;
     case Phase::kFailed:
       Enter(Phase::kSignalled, plan_.grace);
@@ -73,7 +73,7 @@ void RankShutdown::Escalate() {
       Enter(Phase::kKilled, kKillPatience);
       return ranks_->SignalAndContinue(SIGKILL);
     case Phase::kKilled:
-      Enter(Phase::kStillThere, absl::InfiniteDuration());
+      Enter(Phase::kUnkillable, absl::InfiniteDuration());
       if (ranks_->OutOfReach() == living) {
         outcome_->LeftRunning(living);
         return ranks_->Abandon();
@@ -85,12 +85,12 @@ void RankShutdown::Escalate() {
   }
 }
 
-void RankShutdown::TellFailure() {
-  tell_failure_ = absl::InfiniteFuture();
-  const std::vector<int> others = ranks_->Living();
-  if (others.empty() || phase_ != Phase::kFailed) return;  // the summary tells enough
-  const absl::Duration left = plan_.failure_wait - std::min(kUntold, plan_.failure_wait);
-  starter_->Say(absl::StrCat(failure_, "; ending ", NamedRanks(others), ": SIGTERM in ",
+void RankShutdown::AnnounceFailure() {
+  announce_failure_at_ = absl::InfiniteFuture();
+  const std::vector<int> living = ranks_->Living();
+  if (living.empty() || phase_ != Phase::kFailed) return;  // the summary tells enough
+  const absl::Duration left = plan_.failure_wait - std::min(kAnnounceDelay, plan_.failure_wait);
+  starter_->Say(absl::StrCat(failure_, "; ending ", NamedRanks(living), ": SIGTERM in ",
                              absl::FormatDuration(left), ", SIGKILL ",
                              absl::FormatDuration(plan_.grace), " later"));
 }

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 
@@ -43,11 +43,11 @@ class RankShutdown {
   void OnKillOutlived() { Enter(Phase::kKilled, absl::ZeroDuration()); }
 
   // Returns when Step() is due.
-  absl::Time next() const { return std::min(deadline_, tell_failure_); }
+  absl::Time next() const { return std::min(deadline_, announce_failure_at_); }
   void Step();
 
  private:
-  //   kRunning --failure--> kFailed --failure_wait--> kSignalled --grace--> kKilled --> kStillThere
+  //   kRunning --failure--> kFailed --failure_wait--> kSignalled --grace--> kKilled --> kUnkillable
   //
   // Each phase but the first and the last ends at a deadline, and the next one begins. A signal of
   // the user skips kFailed, and a second one goes to kKilled.
@@ -56,13 +56,13 @@ class RankShutdown {
     kFailed,  // a rank has failed; the others may report why they cannot continue
     kSignalled,
     kKilled,
-    kStillThere,  // and the user was told
+    kUnkillable,  // and the user was told
   };
 
   void Enter(Phase phase, absl::Duration from_now);
   void Escalate();
   // Tells the user why the other ranks are ended, unless they have ended on their own.
-  void TellFailure();
+  void AnnounceFailure();
 
   const JobPlan& plan_;
   RankTable* const ranks_;
@@ -71,7 +71,7 @@ class RankShutdown {
   Phase phase_ = Phase::kRunning;
   absl::Time deadline_ = absl::InfiniteFuture();
   std::string failure_;  // the message about the failure, and when it is due
-  absl::Time tell_failure_ = absl::InfiniteFuture();
+  absl::Time announce_failure_at_ = absl::InfiniteFuture();
 };
 
 }  // namespace muster::launcher

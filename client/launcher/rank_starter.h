@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/process/output_tails.h"
-#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 

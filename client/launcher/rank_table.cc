@@ -49,7 +49,7 @@ absl::Status RankTable::StartAll() {
 absl::Status RankTable::Start(int local_rank) {
   Place& place = places_[local_rank];
   place.secret = NewProcessSecret();
-  absl::StatusOr<std::unique_ptr<RankActivity>> activity = RankActivity::Make();
+  absl::StatusOr<std::unique_ptr<ActivityReader>> activity = ActivityReader::Make();
   place.activity = activity.ok() ? *std::move(activity) : nullptr;
   const std::string activity_file = place.activity == nullptr ? "" : place.activity->path();
   const absl::StatusOr<pid_t> pid =
@@ -60,7 +60,7 @@ absl::Status RankTable::Start(int local_rank) {
   }
   place.pid = *pid;
   place.alive = true;
-  place.said_stopped = false;
+  place.announced_stopped = false;
   ++place.starts;
   WatchEnd(&place);
   return absl::OkStatus();
@@ -91,7 +91,7 @@ void RankTable::Ended(Place* place) {
 }
 
 bool RankTable::NoteStopped(Place* place, bool stopped) {
-  return stopped != std::exchange(place->said_stopped, stopped);
+  return stopped != std::exchange(place->announced_stopped, stopped);
 }
 
 void RankTable::Signal(int signal) {
@@ -151,8 +151,8 @@ Cleanup RankTable::CleanUp(Cleanup::Pick pick) const {
 Leftovers RankTable::LeftBehind(const Place& place) {
   LeftoverFinder::Ranks ranks = {{coordinator_.pid()}, {}};
   for (const Place& other : places_) (other.alive ? ranks.living : ranks.ended).insert(other.pid);
-  return leftovers_.Of(place.pid, absl::BytesToHexString(place.secret), ranks,
-                       Descendants(getpid()));
+  return leftovers_.Find(place.pid, absl::BytesToHexString(place.secret), ranks,
+                         Descendants(getpid()));
 }
 
 }  // namespace muster::launcher

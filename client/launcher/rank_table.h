@@ -17,7 +17,7 @@
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/rank_starter.h"
-#include "common/rank_activity.h"
+#include "common/activity_reader.h"
 
 namespace muster::launcher {
 
@@ -33,9 +33,9 @@ class RankTable {
     pid_t pid = -1;      // of the latest process
     int pidfd = -1;
     bool alive = false;
-    bool said_stopped = false;  // the user was told that the process is stopped
+    bool announced_stopped = false;  // the user was told that the process is stopped
     // The activity of its communicators. Null if the shared memory for it could not be created.
-    std::shared_ptr<const RankActivity> activity;
+    std::shared_ptr<const ActivityReader> activity;
   };
   // Called when a process has been reaped with this status.
   using OnEnd = std::function<void(pid_t pid, int wait_status)>;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/launcher/outcome/rank_ranges.h"
 #include "client/launcher/plan/node_name.h"
 #include "client/launcher/process/cleanup.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
-#include "client/launcher/wording/rank_ranges.h"
 #include "client/observe/bundle/bundle.h"
 #include "common/steady_now.h"
 
@@ -23,12 +23,12 @@ namespace {
 
 constexpr int kExitFailure = 1;
 // The poll interval for processes that are not children, whose end no signal announces.
-constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 // For a bundle: longer than the time to gather it and to wait for the verdict.
 constexpr absl::Duration kBundlePatience = absl::Seconds(30);
-constexpr absl::Duration kSilence = absl::Seconds(1);
+constexpr absl::Duration kAnnounceDelay = absl::Seconds(1);
 // Time for this process's threads to notice that their calls were cancelled.
-constexpr absl::Duration kHangUp = absl::Seconds(1);
+constexpr absl::Duration kClosePatience = absl::Seconds(1);
 
 }  // namespace
 
@@ -81,9 +81,10 @@ absl::Status Supervisor::Start() {
 }
 
 void Supervisor::Step() {
-  const absl::Duration look = recovery_.looking() ? kLookAgain : absl::InfiniteDuration();
+  const absl::Duration poll_interval =
+      recovery_.polling() ? kPollInterval : absl::InfiniteDuration();
   const absl::Time next = std::min(shutdown_.next(), CoordinatorStart());
-  loop_->Poll(std::min(next - SteadyNow(), look));
+  loop_->Poll(std::min(next - SteadyNow(), poll_interval));
   shutdown_.Step();
   if (SteadyNow() >= CoordinatorStart()) coordinator_.StartAgain();
   recovery_.Step(suspended_);
@@ -187,24 +188,24 @@ void Supervisor::OnJobFailed(const std::string& reason) {
 
 void Supervisor::AwaitBundle() {
   const absl::Time began = SteadyNow();
-  bool said = false;
+  bool announced = false;
   while (link_.writing_bundle() && signals_.count() == 0 && SteadyNow() < began + kBundlePatience) {
-    loop_->Poll(kLookAgain);
-    if (said || SteadyNow() < began + kSilence) continue;
-    said = true;
+    loop_->Poll(kPollInterval);
+    if (announced || SteadyNow() < began + kAnnounceDelay) continue;
+    announced = true;
     Say(absl::StrCat("waiting for what is gathered of the hang for ", plan_.debug_dir, ", ",
                      absl::FormatDuration(kBundlePatience), " at most"));
   }
-  link_.TellNews();
+  link_.PrintMessages();
 }
 
 void Supervisor::EndLeftovers() {
   Cleanup cleanup = ranks_.CleanUpAfterAll();
-  if (shutdown_.killed()) cleanup.Hurry();
+  if (shutdown_.killed()) cleanup.SkipGrace();
   const int signals_before = signals_.count();
   while (!cleanup.Step(SteadyNow())) {
-    loop_->Poll(kLookAgain);
-    if (signals_.count() != signals_before) cleanup.Hurry();
+    loop_->Poll(kPollInterval);
+    if (signals_.count() != signals_before) cleanup.SkipGrace();
   }
 }
 
@@ -213,7 +214,7 @@ void Supervisor::StopCoordinator() {
   // The other nodes need the coordinator too. Only it can tell them of a failure.
   if (outcome_.ExitStatus() != 0) coordinator_.AwaitEnd(link_.FailureDelay());
   if (!coordinator_.running()) return;
-  link_.HangUp(kHangUp);
+  link_.Close(kClosePatience);
   coordinator_.Stop();
 }
 

@@ -10,6 +10,8 @@
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_link.h"
 #include "client/launcher/hosted_coordinator.h"
+#include "client/launcher/outcome/process_end.h"
+#include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/ending_signals.h"
 #include "client/launcher/process/event_loop.h"
@@ -17,8 +19,6 @@
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
-#include "client/launcher/wording/process_end.h"
-#include "client/launcher/wording/run_outcome.h"
 
 namespace muster::launcher {
 

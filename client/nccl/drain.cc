@@ -30,7 +30,8 @@ absl::Status Allocate(cudaStream_t stream, void** memory) {
   return CudaStatus("cudaMemsetAsync", cudaMemsetAsync(*memory, 0, sizeof(int32_t), stream));
 }
 
-absl::Status Meet(NcclHandle& handle, cudaStream_t stream, void* memory, const Deadline& deadline) {
+absl::Status AwaitAllRanks(NcclHandle& handle, cudaStream_t stream, void* memory,
+                           const Deadline& deadline) {
   absl::Status status = handle.Operate(kWhat, deadline, [&](ncclComm_t comm) {
     return ncclAllReduce(memory, memory, 1, ncclInt32, ncclSum, comm, stream);
   });
@@ -46,9 +47,9 @@ void Drain(NcclHandle& handle, const Deadline& deadline) {
   void* memory = nullptr;
   absl::Status status = OpenStream(&stream);
   if (status.ok()) status = Allocate(stream, &memory);
-  status = status.ok() ? Meet(handle, stream, memory, deadline) : handle.End(status);
+  status = status.ok() ? AwaitAllRanks(handle, stream, memory, deadline) : handle.End(status);
   if (!status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", TextOf(status)));
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", LogText(status)));
     if (!handle.IsQuiet()) return;  // NCCL may still write to the memory
   }
   if (stream == nullptr) return;

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/device/nccl_types.h"
-#include "client/src/environment/fingerprint.h"
+#include "client/src/environment/process_fingerprint.h"
 
 namespace muster::internal {
 namespace {

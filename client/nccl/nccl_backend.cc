@@ -119,7 +119,7 @@ absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
   absl::Status status = staging_.Place(areas);
   if (status.ok()) status = CopyIn(what, areas, deadline);
   if (!status.ok()) return handle_->End(status);
-  handle_->LimitOperations(deadline);
+  handle_->SetOperationDeadline(deadline);
   status = enqueue();
   if (status.ok()) status = AwaitStream(*handle_, stream_, what, deadline);
   return status.ok() ? CopyOut(areas, deadline) : status;

@@ -35,7 +35,7 @@ absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, Redu
   return arguments.ok() ? internal::NcclOp(op).status() : arguments;
 }
 
-const void* SplitRanksOf(const void* data, size_t bytes, int rank) {
+const void* RankPart(const void* data, size_t bytes, int rank) {
   return static_cast<const char*>(data) + bytes * rank;
 }
 
@@ -144,7 +144,7 @@ absl::Status NcclCommunicator::Reduce(const void* in, void* out, size_t count, D
 absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count, DataType type,
                                          cudaStream_t stream) {
   const size_t part = count * SizeOf(type);
-  const OwnValue own = {in, const_cast<void*>(SplitRanksOf(out, part, rank())), part};
+  const OwnValue own = {in, const_cast<void*>(RankPart(out, part, rank())), part};
   return Collective(*handle_, DescribeOperation("AllGather", count, type), absl::OkStatus(), type,
                     own, stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
                       return ncclAllGather(in, out, count, nccl_type, comm, stream);
@@ -154,13 +154,12 @@ absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count
 absl::Status NcclCommunicator::ReduceScatter(const void* in, void* out, size_t count, DataType type,
                                              ReduceOp op, cudaStream_t stream) {
   const size_t part = count * SizeOf(type);
-  return Collective(*handle_, DescribeOperation("ReduceScatter", count, type, op),
-                    CheckOp(*handle_, "ReduceScatter", op, type), type,
-                    {SplitRanksOf(in, part, rank()), out, part}, stream,
-                    [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-                      return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op),
-                                               comm, stream);
-                    });
+  return Collective(
+      *handle_, DescribeOperation("ReduceScatter", count, type, op),
+      CheckOp(*handle_, "ReduceScatter", op, type), type, {RankPart(in, part, rank()), out, part},
+      stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+        return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op), comm, stream);
+      });
 }
 
 absl::Status NcclCommunicator::Send(const void* data, size_t count, DataType type, int peer,

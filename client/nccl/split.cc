@@ -29,7 +29,8 @@ absl::Status CheckCall(const NcclHandle& handle, const CallOptions& options) {
   return status.ok() ? check.NotAlone(handle.group()) : status;
 }
 
-absl::StatusOr<SplitRanks> WantedPart(const NcclHandle& handle, const std::optional<Group>& group) {
+absl::StatusOr<SplitRanks> RequestedPart(const NcclHandle& handle,
+                                         const std::optional<Group>& group) {
   if (!group) return SplitRanks();
   return internal::SplitRanksOf(handle.incarnations(), handle.rank(), *group);
 }
@@ -53,7 +54,7 @@ absl::Status Adopt(NcclHandle& child, const Deadline& deadline, ncclComm_t made,
   });
 }
 
-absl::Status NothingMade(const NcclHandle& parent) {
+absl::Status NoChildError(const NcclHandle& parent) {
   return absl::InternalError(
       absl::StrCat(parent.Title(kSplit),
                    " failed: NCCL says that ncclCommSplit is complete, but has stored no "
@@ -63,7 +64,7 @@ absl::Status NothingMade(const NcclHandle& parent) {
 // The memory in which NCCL stores the new communicator. NCCL does so from its own thread, at the
 // end of the work that ncclCommSplit began (src/init.cc, ncclCommInitRankFunc). Until then the
 // memory must not be freed, unless the parent is stopped. Keep() leaks it.
-class Slot {
+class ChildSlot {
  public:
   ncclComm_t* address() { return made_.get(); }
   ncclComm_t value() const { return __atomic_load_n(made_.get(), __ATOMIC_ACQUIRE); }
@@ -75,7 +76,7 @@ class Slot {
 
 // Ends `parent` after a failure in the middle of NCCL's work, since that is the only way to end
 // NCCL's thread. Afterwards nothing more is stored, unless NCCL does not stop.
-void EndParent(NcclHandle& parent, NcclHandle& child, const absl::Status& why, Slot& slot) {
+void EndParent(NcclHandle& parent, NcclHandle& child, const absl::Status& why, ChildSlot& slot) {
   parent.Fail(why);
   if (!parent.AwaitStopped(StopDeadline())) return slot.Keep();
   // NCCL has completed the split anyway, and a loss or a deadline came in between.
@@ -86,7 +87,7 @@ void EndParent(NcclHandle& parent, NcclHandle& child, const absl::Status& why, S
 // ncclSuccess before it has stored anything; the parent's asynchronous state says when it has.
 absl::Status MakeChild(NcclHandle& parent, NcclHandle& child, const Deadline& deadline, int color,
                        int key) {
-  Slot slot;
+  ChildSlot slot;
   absl::Status status = parent.Run(kSplit, deadline, [&](ncclComm_t comm) {
     return ncclCommSplit(comm, color, key, slot.address(), nullptr);
   });
@@ -96,7 +97,7 @@ absl::Status MakeChild(NcclHandle& parent, NcclHandle& child, const Deadline& de
   }
   if (slot.value() == nullptr) {
     slot.Keep();
-    status = NothingMade(parent);
+    status = NoChildError(parent);
     parent.Fail(status);
     return status;
   }
@@ -126,11 +127,11 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   const Deadline deadline = DeadlineOf(*handle_, options);
   const internal::ScopedDevice current(device());
   auto numbered =
-      internal::MeetInNumberedGroup(handle_->group(), internal::kSplitCall, deadline.Remaining());
+      internal::AgreeOnNumberedGroup(handle_->group(), internal::kSplitCall, deadline.Remaining());
   if (!numbered.ok()) return numbered.status();
   const Group& group = numbered->group();
   const absl::StatusOr<std::vector<SplitRanks>> parts =
-      internal::ExchangeSplitRanks(group, kSplit, WantedPart(*handle_, part), deadline);
+      internal::ExchangeSplitRanks(group, kSplit, RequestedPart(*handle_, part), deadline);
   if (!parts.ok()) return parts.status();
   absl::Status status = internal::CheckSplitRanks(group, *parts);
   if (!status.ok()) return status;
@@ -143,7 +144,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   const int key = PositionIn(own, handle_->rank());
   const std::shared_ptr<NcclHandle> child =
       handle_->OpenChild(part.value_or(handle_->group()), OpenBoard(*handle_, group, own));
-  status = internal::InitializeTogether(
+  status = internal::InitializeOnAllRanks(
       group, child.get(), kSplit, deadline,
       [&](const Deadline& shorter) { return MakeChild(*handle_, *child, shorter, color, key); });
   if (child->board() != nullptr) child->board()->Unlink();

@@ -19,7 +19,7 @@ struct Queue {
   size_t done = 0;
 };
 
-void Help(const std::shared_ptr<Queue>& queue) {
+void RunPieces(const std::shared_ptr<Queue>& queue) {
   std::unique_lock<std::mutex> lock(queue->mutex);
   while (queue->next < queue->work.size()) {
     const std::function<void()> piece = std::move(queue->work[queue->next++]);
@@ -31,18 +31,19 @@ void Help(const std::shared_ptr<Queue>& queue) {
   }
 }
 
-bool StartHelper(const std::shared_ptr<Queue>& queue) {
-  return StartDetachedThread("look at processes", [queue] { Help(queue); }).ok();
+bool StartWorker(const std::shared_ptr<Queue>& queue) {
+  return StartDetachedThread("look at processes", [queue] { RunPieces(queue); }).ok();
 }
 
 }  // namespace
 
-bool DoWithin(absl::Duration patience, size_t at_once, std::vector<std::function<void()>> work) {
+bool RunWithin(absl::Duration patience, size_t max_threads,
+               std::vector<std::function<void()>> work) {
   const auto queue = std::make_shared<Queue>();
   const size_t all = work.size();
   queue->work = std::move(work);
   size_t threads = 0;
-  while (threads < std::min(at_once, all) && StartHelper(queue)) ++threads;
+  while (threads < std::min(max_threads, all) && StartWorker(queue)) ++threads;
   if (threads == 0) return all == 0;
   std::unique_lock<std::mutex> lock(queue->mutex);
   const bool done = queue->changed.wait_for(lock, absl::ToChronoMilliseconds(patience),

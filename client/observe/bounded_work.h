@@ -9,11 +9,12 @@
 
 namespace muster::observe {
 
-// Runs the pieces of work on at most `at_once` threads. Blocks until all are done, or `patience`
-// has passed. In the second case returns false: pieces that have not begun never run, and a piece
-// that hangs, for example in a driver or a dead file system, keeps its thread. So each piece must
-// own what it uses. Returns false at once if no thread could be started.
-bool DoWithin(absl::Duration patience, size_t at_once, std::vector<std::function<void()>> work);
+// Runs the pieces of work on at most `max_threads` threads. Blocks until all are done, or
+// `patience` has passed. In the second case returns false: pieces that have not begun never run,
+// and a piece that hangs, for example in a driver or a dead file system, keeps its thread. So each
+// piece must own what it uses. Returns false at once if no thread could be started.
+bool RunWithin(absl::Duration patience, size_t max_threads,
+               std::vector<std::function<void()>> work);
 
 }  // namespace muster::observe
 

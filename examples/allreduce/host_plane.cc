@@ -14,9 +14,9 @@ using muster::DataType;
 
 // Runs typed operations on untyped buffers.
 template <class T>
-class Typed {
+class TypedOperation {
  public:
-  Typed(Communicator& communicator, const Work& work, std::string& in, std::string& out)
+  TypedOperation(Communicator& communicator, const Work& work, std::string& in, std::string& out)
       : communicator_(communicator),
         work_(work),
         in_(reinterpret_cast<const T*>(in.data()), InCount(work)),
@@ -87,7 +87,7 @@ class HostPlane final : public Plane {
  private:
   template <class T>
   absl::Status RunAs() {
-    return Typed<T>(*communicator_, work_, in_, out_).Run();
+    return TypedOperation<T>(*communicator_, work_, in_, out_).Run();
   }
 
   absl::Status RunOnce() {

@@ -11,8 +11,8 @@ void Coordinator::Impl::Advance() {
   if (job_.draining) return;
   while (AdvanceOnce()) {
   }
-  newcomer_news_.Announce();
-  recovery_.TellNewcomers();
+  newcomer_announcer_.Announce();
+  recovery_.NotifyNewcomers();
 }
 
 // Does the first thing that is due, and returns whether there was any. The caller then runs all
@@ -44,7 +44,7 @@ bool Coordinator::Impl::AdvanceOnce() {
   // The job forms, where it can, before it fails: at the rejoin deadline an epoch may form with
   // fewer members than before it.
   if (TryForm()) return true;
-  if (giving_up_.TryFail()) return true;
+  if (give_up_policy_.TryFail()) return true;
   if (forming_.TryFail()) return true;
 
   // Leases are granted once it is settled which epoch stands and who is in it.
@@ -58,16 +58,16 @@ bool Coordinator::Impl::AdvanceOnce() {
 }
 
 bool Coordinator::Impl::TryResolveContenders() {
-  const std::optional<PlaceBook::Verdict> verdict = joining_.DecideContenders();
-  if (!verdict) return false;
-  Member* const contender = joining_.CandidateOf(verdict->contender);
-  Member* const holder = joining_.CandidateOf(verdict->conflict.holder);
-  if (verdict->displaces) {
+  const std::optional<PlacementRequests::Decision> decision = joining_.DecideContenders();
+  if (!decision) return false;
+  Member* const contender = joining_.CandidateOf(decision->contender);
+  Member* const holder = joining_.CandidateOf(decision->conflict.holder);
+  if (decision->displaces) {
     membership_.Lose({{holder, LossCause::kReplaced,
-                       absl::StrCat("replaced by a newer process, ", contender->who())}});
+                       absl::StrCat("replaced by a newer process, ", contender->Describe())}});
   } else {
-    joining_.RefuseCandidate(contender,
-                             PlaceTaken(verdict->conflict.place, holder->who(), contender->who()));
+    joining_.RefuseCandidate(
+        contender, PlaceTaken(decision->conflict.place, holder->Describe(), contender->Describe()));
   }
   return true;
 }
@@ -93,7 +93,7 @@ bool Coordinator::Impl::TryForm() {
   }
   const std::unique_ptr<Epoch> previous = forming_.Form(*choice);
   membership_.ForgetEarlyExits();
-  giving_up_.Clear();
+  give_up_policy_.Clear();
   if (previous) membership_.Retire(*previous);
   forming_.Announce(*choice);
   return true;
@@ -112,7 +112,7 @@ bool Coordinator::Impl::ServeNextDeferred() {
     call.call.since = parked->since;
     return ServerOf(call).Serve(*id, parked->member, call);
   };
-  const absl::Status served = std::visit(serve, *std::get<ForRecovery>(parked->wait).call);
+  const absl::Status served = std::visit(serve, *std::get<WaitForRecovery>(parked->wait).call);
   if (!served.ok()) calls_.Finish(*id, served);
   return true;
 }

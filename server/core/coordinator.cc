@@ -33,15 +33,15 @@ absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->job().CheckJob(job_id);
 }
 JobStatus Coordinator::GetStatus(Time now, bool with_completed_leases) const {
-  return impl_->insight().GetStatus(now, with_completed_leases);
+  return impl_->status_reporter().GetStatus(now, with_completed_leases);
 }
 JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
-  return impl_->insight().GetBriefStatus(now, members);
+  return impl_->status_reporter().GetBriefStatus(now, members);
 }
 std::vector<TimelineEntry> Coordinator::GetTimeline() const {
   return impl_->job().timeline.Entries();
 }
-Metrics Coordinator::Measure(Time now) const { return impl_->insight().Measure(now); }
+Metrics Coordinator::Measure(Time now) const { return impl_->status_reporter().Measure(now); }
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->life().Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
 const Options& Coordinator::options() const { return impl_->job().options; }
@@ -69,25 +69,25 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
 void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
   stall_reports_.Check();
-  calls_.TellTimeoutsLeftOut();
+  calls_.LogSuppressedTimeouts();
   while (std::optional<WaiterId> id = calls_.PopExpired()) TimeOut(*id);
-  forming_.ForgetWords();
+  forming_.ForgetAwaitedText();
 }
 
 Time Coordinator::Impl::NextDeadline() const {
   if (job_.draining) return absl::InfiniteFuture();  // Advance() does nothing any more
   return std::min({calls_.parked().NextDeadline(), members_.NextGrace(),
                    joining_.places().NextContenderDeadline(), forming_.NextStep(),
-                   giving_up_.NextStep(), newcomer_news_.NextStep(), stalls_.next(),
-                   recovery_.NextStep(), calls_.NextTimeoutNews()});
+                   give_up_policy_.NextStep(), newcomer_announcer_.NextStep(), stalls_.next(),
+                   recovery_.NextStep(), calls_.NextTimeoutSummary()});
 }
 
 void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
-  job_.Log(Severity::kWarning, absl::StrCat("verdict: ", Printable(verdict.text)));
+  job_.Log(Severity::kWarning, absl::StrCat("verdict: ", ReplaceUnprintable(verdict.text)));
 }
 
 void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
-  job_.draining = Printable(drain.reason);
+  job_.draining = ReplaceUnprintable(drain.reason);
   const absl::Status status = absl::UnavailableError(*job_.draining);
   life_.EndRecovery();
   stalls_.Stop();
@@ -109,11 +109,11 @@ void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
 absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
   return std::visit(
       Overloaded{
-          [&](const ForPlace& wait) { return forming_.DescribeTimeout(call, wait); },
-          [&](const ForCollective& wait) { return collectives_.DescribeTimeout(call, wait); },
-          [&](const ForLease& wait) { return leases_.DescribeTimeout(call, wait); },
-          [&](const ForLeavers& wait) { return membership_.DescribeTimeout(call, wait); },
-          [&](const ForRecovery& wait) { return recovery_.DescribeTimeout(call, wait); },
+          [&](const WaitForPlace& wait) { return forming_.DescribeTimeout(call, wait); },
+          [&](const WaitForCollective& wait) { return collectives_.DescribeTimeout(call, wait); },
+          [&](const WaitForLease& wait) { return leases_.DescribeTimeout(call, wait); },
+          [&](const WaitForLeavers& wait) { return membership_.DescribeTimeout(call, wait); },
+          [&](const WaitForRecovery& wait) { return recovery_.DescribeTimeout(call, wait); },
       },
       call.wait);
 }
@@ -126,11 +126,11 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
     return calls_.Finish(id, absl::DeadlineExceededError("the part's wait has ended"));
   }
   Member* member = call.member;
-  const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
+  const bool leaves = std::holds_alternative<WaitForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);
   calls_.NoteTimeout(call, status);
-  if (std::holds_alternative<ForCollective>(call.wait)) {
-    insight_.Inquire(std::string(status.message()));
+  if (std::holds_alternative<WaitForCollective>(call.wait)) {
+    status_reporter_.Inquire(std::string(status.message()));
   }
   membership_.Withdraw(id);
   calls_.TimeOut(id, status);
@@ -142,10 +142,11 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopRequest&) {
   if (!epoch() || !member->rank()) {
-    return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(member->Describe(), " has not joined the job"));
   }
   if (!life_.stop_asked()) {
-    job_.Log(Severity::kInfo, absl::StrCat(member->who(), " asks all ranks to stop"));
+    job_.Log(Severity::kInfo, absl::StrCat(member->Describe(), " asks all ranks to stop"));
   }
   life_.AskStop();
   calls_.Respond(id);

@@ -11,7 +11,7 @@
 #include "server/core/api/input.h"
 #include "server/core/api/options.h"
 #include "server/core/api/types.h"
-#include "server/core/insight/metrics.h"
+#include "server/core/reports/metrics.h"
 #include "server/core/statistics/timeline.h"
 
 namespace muster::core {

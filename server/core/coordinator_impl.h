@@ -13,11 +13,9 @@
 #include "server/core/collectives/groups.h"
 #include "server/core/coordinator.h"
 #include "server/core/formation/forming.h"
-#include "server/core/formation/giving_up.h"
+#include "server/core/formation/give_up_policy.h"
 #include "server/core/formation/joining.h"
-#include "server/core/formation/newcomer_news.h"
-#include "server/core/insight/insight.h"
-#include "server/core/insight/stall_reports.h"
+#include "server/core/formation/newcomer_announcer.h"
 #include "server/core/job/calls.h"
 #include "server/core/job/job_context.h"
 #include "server/core/job/lifecycle.h"
@@ -27,6 +25,8 @@
 #include "server/core/members/membership.h"
 #include "server/core/recovery/attaching.h"
 #include "server/core/recovery/recovery.h"
+#include "server/core/reports/stall_reports.h"
+#include "server/core/reports/status_reporter.h"
 
 namespace muster::core {
 
@@ -63,7 +63,7 @@ class Coordinator::Impl {
   const JobContext& job() const { return job_; }
   const Lifecycle& life() const { return life_; }
   const Forming& forming() const { return forming_; }
-  const Insight& insight() const { return insight_; }
+  const StatusReporter& status_reporter() const { return status_reporter_; }
 
  private:
   // Serves a call of a member, or defers it until the recovery is over.
@@ -130,19 +130,20 @@ class Coordinator::Impl {
   // The formation of an epoch.
   Joining joining_{job_, life_, members_, calls_};
   Forming forming_{job_, life_, members_, calls_, joining_};
-  GivingUp giving_up_{job_, life_, joining_};
-  NewcomerNews newcomer_news_{job_, life_, joining_};
+  GiveUpPolicy give_up_policy_{job_, life_, joining_};
+  NewcomerAnnouncer newcomer_announcer_{job_, life_, joining_};
   // Sessions, losses and the recovery.
   Membership membership_{job_,         life_,   members_, calls_,   groups_,
-                         collectives_, leases_, joining_, forming_, giving_up_};
-  Recovery recovery_{job_,    life_,    members_, calls_,     stalls_,    releases_,
-                     leases_, joining_, forming_, giving_up_, membership_};
-  Attaching attaching_{job_,      life_,   members_,   membership_,    groups_,
-                       releases_, leases_, giving_up_, newcomer_news_, recovery_};
+                         collectives_, leases_, joining_, forming_, give_up_policy_};
+  Recovery recovery_{job_,    life_,    members_, calls_,          stalls_,    releases_,
+                     leases_, joining_, forming_, give_up_policy_, membership_};
+  Attaching attaching_{job_,      life_,   members_,        membership_,         groups_,
+                       releases_, leases_, give_up_policy_, newcomer_announcer_, recovery_};
   // Reports.
-  Insight insight_{job_, life_, members_, calls_, leases_, joining_, forming_, recovery_};
-  StallReports stall_reports_{job_,     life_,       calls_,    stalls_, joining_,
-                              forming_, membership_, recovery_, insight_};
+  StatusReporter status_reporter_{job_,    life_,    members_, calls_,
+                                  leases_, joining_, forming_, recovery_};
+  StallReports stall_reports_{job_,     life_,       calls_,    stalls_,         joining_,
+                              forming_, membership_, recovery_, status_reporter_};
 };
 
 }  // namespace muster::core

@@ -20,7 +20,7 @@ namespace {
 using spdlog::details::log_msg;
 using spdlog::details::thread_pool;
 
-void AwaitRoom(int fd) {
+void AwaitWritable(int fd) {
   pollfd room = {fd, POLLOUT, 0};
   poll(&room, 1, /*timeout=*/-1);
 }
@@ -33,7 +33,7 @@ bool Write(int fd, absl::string_view text) {
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
     } else if (errno == EAGAIN) {
-      AwaitRoom(fd);
+      AwaitWritable(fd);
     } else if (errno != EINTR) {
       return false;
     }
@@ -66,22 +66,23 @@ class AsyncLog::Sink final : public spdlog::sinks::base_sink<spdlog::details::nu
 
  private:
   void sink_it_(const log_msg& message) override {
-    SayWhatIsMissing();
+    ReportMissingLines();
     if (!WriteLine(message)) ++failed_;
   }
 
   void flush_() override {
-    SayWhatIsMissing();
+    ReportMissingLines();
     const absl::MutexLock lock(&mutex_);
     ++flushes_;
   }
 
-  void SayWhatIsMissing() {
+  void ReportMissingLines() {
     const size_t missing = failed_ + queue_.overrun_counter();
-    if (missing == said_) return;
-    const std::string text = absl::StrCat(
-        missing - said_, " lines of this log are missing here: they could not be written in time");
-    if (WriteLine(log_msg("", spdlog::level::warn, text))) said_ = missing;
+    if (missing == reported_) return;
+    const std::string text =
+        absl::StrCat(missing - reported_,
+                     " lines of this log are missing here: they could not be written in time");
+    if (WriteLine(log_msg("", spdlog::level::warn, text))) reported_ = missing;
   }
 
   bool WriteLine(const log_msg& message) {
@@ -93,13 +94,13 @@ class AsyncLog::Sink final : public spdlog::sinks::base_sink<spdlog::details::nu
   const int fd_;
   thread_pool& queue_;
   size_t failed_ = 0;
-  size_t said_ = 0;
+  size_t reported_ = 0;
   mutable absl::Mutex mutex_;
   uint64_t flushes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-AsyncLog::AsyncLog(int fd, size_t most_lines, std::unique_ptr<spdlog::formatter> formatter)
-    : thread_(std::make_shared<thread_pool>(most_lines, /*threads_n=*/1)),
+AsyncLog::AsyncLog(int fd, size_t max_lines, std::unique_ptr<spdlog::formatter> formatter)
+    : thread_(std::make_shared<thread_pool>(max_lines, /*threads_n=*/1)),
       sink_(std::make_shared<Sink>(fd, *thread_)),
       logger_(std::make_shared<spdlog::async_logger>(
           "", sink_, thread_, spdlog::async_overflow_policy::overrun_oldest)) {

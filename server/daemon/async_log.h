@@ -25,9 +25,9 @@ namespace muster::daemon {
 //   log.Flush(absl::Seconds(1));
 class AsyncLog {
  public:
-  // Starts the thread. At most `most_lines` lines wait in the queue. `fd` must stay open while the
+  // Starts the thread. At most `max_lines` lines wait in the queue. `fd` must stay open while the
   // object lives; the caller closes it.
-  AsyncLog(int fd, size_t most_lines, std::unique_ptr<spdlog::formatter> formatter);
+  AsyncLog(int fd, size_t max_lines, std::unique_ptr<spdlog::formatter> formatter);
   // Blocks until all lines are written. A process that must end sooner leaks the object.
   ~AsyncLog();
 

@@ -10,12 +10,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "common/cluster_variables.h"
 #include "common/completion.h"
 #include "common/exit_codes.h"
 #include "common/help_formatter.h"
 #include "common/nearest_name.h"
 #include "common/termination_log.h"
-#include "common/workload.h"
 #include "server/core/api/options.h"
 #include "server/daemon/flag_values.h"
 #include "server/service/base/daemon_version.h"
@@ -80,7 +80,7 @@ class Declarer {
 void DeclareJob(Declarer& app, Flags* flags) {
   core::Options& core = flags->server.core;
   const std::string workload =
-      WorkloadJob([](const char* name) -> const char* { return std::getenv(name); });
+      ClusterJobId([](const char* name) -> const char* { return std::getenv(name); });
   if (!workload.empty()) core.job_id = workload;
   app.Group("Job");
   app.Value(
@@ -256,13 +256,13 @@ void Declare(CLI::App* app, Flags* flags) {
 }
 
 // The least bound at which a segment has room for a checkpoint of a large job.
-constexpr uint64_t kLeastJournalBytes = 1 << 20;
+constexpr uint64_t kMinJournalBytes = 1 << 20;
 
 absl::Status CheckJournal(const Flags& flags) {
-  if (flags.journal_max_bytes >= kLeastJournalBytes) return absl::OkStatus();
+  if (flags.journal_max_bytes >= kMinJournalBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--journal-max-bytes (MUSTER_JOURNAL_MAX_BYTES): ", flags.journal_max_bytes,
-                   " bytes are too few; give it ", Format(kLeastJournalBytes), " or more"));
+                   " bytes are too few; give it ", Format(kMinJournalBytes), " or more"));
 }
 
 // Returns a hint at the flag that `word` probably meant. `word` may contain a value, and
@@ -296,8 +296,8 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
     return Explain(absl::StrCat("unknown flag or argument: ", absl::StrJoin(app.remaining(), " "),
                                 Hint(app, app.remaining()[0])));
   } catch (const CLI::ParseError& e) {
-    const bool asked = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-    return asked ? app.exit(e) : Explain(e.what());
+    const bool asked_for_help = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    return asked_for_help ? app.exit(e) : Explain(e.what());
   }
   if (const absl::Status s = Validate(flags->log); !s.ok()) return Explain(s.message());
   if (const absl::Status s = CheckJournal(*flags); !s.ok()) return Explain(s.message());

@@ -14,7 +14,7 @@ namespace {
 
 // Descriptors for the daemon itself (about a dozen), and for connections of others than members and
 // launchers: status calls, and old connections of members that have attached again.
-constexpr uint64_t kForOthers = 32;
+constexpr uint64_t kReservedDescriptors = 32;
 
 // Raises the soft limit and returns it. The soft limit is usually 1024; the hard limit is
 // usually much higher.
@@ -30,7 +30,7 @@ uint64_t RaiseLimit() {
 
 absl::Status FitMembersToDescriptors(uint64_t for_pages, core::Options* options) {
   const uint64_t limit = RaiseLimit();
-  const uint64_t room = limit - std::min(limit, kForOthers + for_pages);
+  const uint64_t room = limit - std::min(limit, kReservedDescriptors + for_pages);
   const bool elastic = options->max_world_size != 0;
   const uint64_t world = elastic ? options->max_world_size : options->world_size;
   // A world beyond --max-members is another mistake, which core::Options::Validate() reports.

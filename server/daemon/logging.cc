@@ -40,7 +40,7 @@ std::unique_ptr<spdlog::formatter> Formatter(const std::string& format) {
 }
 
 // More lines than the members of a large job cause at once when it forms or is lost.
-constexpr size_t kMostLines = 4096;
+constexpr size_t kMaxLines = 4096;
 
 // The daemon's log. Never deleted, because its thread may hang in a write for good.
 AsyncLog* standard_error = nullptr;
@@ -67,7 +67,7 @@ absl::Status Validate(const LogOptions& options) {
 }
 
 void SetUpLogging(const LogOptions& options) {
-  standard_error = new AsyncLog(STDERR_FILENO, kMostLines, Formatter(options.format));
+  standard_error = new AsyncLog(STDERR_FILENO, kMaxLines, Formatter(options.format));
   standard_error->logger()->set_level(spdlog::level::from_str(options.level));
   spdlog::set_default_logger(standard_error->logger());
   gpr_set_log_function(LogFromGrpc);

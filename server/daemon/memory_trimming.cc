@@ -11,15 +11,15 @@ namespace muster::daemon {
 namespace {
 
 // The least free memory that is trimmed. Less is not worth the time, and is soon needed again.
-constexpr int64_t kWorthIt = 16 << 20;
+constexpr int64_t kMinTrimBytes = 16 << 20;
 // Trimming holds the allocator's locks, for 100 ms per GB of free memory. If the process has used
 // more processor time than this since the last call, it has other work to do, and trimming is put
-// off, but at most kMostOftenBusy times.
+// off, but at most kMaxDeferrals times.
 constexpr absl::Duration kBusy = absl::Milliseconds(200);
-constexpr int kMostOftenBusy = 10;
+constexpr int kMaxDeferrals = 10;
 
 // Returns the resident memory that the allocator has not given out.
-int64_t Unused() {
+int64_t UnusedBytes() {
   int64_t all_pages = 0;
   int64_t resident_pages = 0;
   std::ifstream("/proc/self/statm") >> all_pages >> resident_pages;
@@ -46,20 +46,20 @@ void SetUpMemory() {
 bool TrimPolicy::ShouldTrim(int64_t unused, absl::Duration cpu) {
   const bool busy = cpu - cpu_ > kBusy;
   cpu_ = cpu;
-  least_ = std::min(least_, unused);
-  if (unused - least_ < kWorthIt) return false;
-  return !busy || ++busy_ >= kMostOftenBusy;
+  baseline_ = std::min(baseline_, unused);
+  if (unused - baseline_ < kMinTrimBytes) return false;
+  return !busy || ++deferrals_ >= kMaxDeferrals;
 }
 
 void TrimPolicy::Trimmed(int64_t unused) {
-  least_ = unused;
-  busy_ = 0;
+  baseline_ = unused;
+  deferrals_ = 0;
 }
 
 void TrimMemory(TrimPolicy* policy) {
-  if (!policy->ShouldTrim(Unused(), CpuTime())) return;
+  if (!policy->ShouldTrim(UnusedBytes(), CpuTime())) return;
   malloc_trim(/*pad=*/0);
-  policy->Trimmed(Unused());
+  policy->Trimmed(UnusedBytes());
 }
 
 }  // namespace muster::daemon

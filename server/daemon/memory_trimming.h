@@ -23,9 +23,9 @@ class TrimPolicy {
  private:
   // The least unused memory since the last trim. It is code, stacks and gaps between objects in
   // use, which cannot be trimmed.
-  int64_t least_ = 0;
+  int64_t baseline_ = 0;
   absl::Duration cpu_;
-  int busy_ = 0;  // how often trimming was put off for other work
+  int deferrals_ = 0;  // how often trimming was put off for other work
 };
 
 // Returns free memory to the system if the policy says so. Call it about once a second, from one

@@ -33,20 +33,20 @@ metrics::Family BuildInfo() {
   return build;
 }
 
-void AddServiceFigures(const service::Figures& figures, metrics::Families* families) {
+void AddServiceMetrics(const service::ServerMetrics& server_metrics, metrics::Families* families) {
   families->push_back(metrics::Counter("muster_unauthenticated_calls_total",
                                        "Calls that were refused for their credentials.",
-                                       static_cast<double>(figures.unauthenticated_calls)));
+                                       static_cast<double>(server_metrics.unauthenticated_calls)));
   families->push_back(metrics::Counter(
       "muster_answers_let_go_total",
       "Answers that were let go of, because members had not read them when they called on.",
-      static_cast<double>(figures.answers_let_go)));
+      static_cast<double>(server_metrics.answers_dropped)));
 }
 
 web::Response Metrics(const service::Server& server) {
-  const service::Figures figures = server.Measure();
-  metrics::Families families = metrics::JobFamilies(figures.job, server.options());
-  AddServiceFigures(figures, &families);
+  const service::ServerMetrics server_metrics = server.Measure();
+  metrics::Families families = metrics::JobFamilies(server_metrics.job, server.options());
+  AddServiceMetrics(server_metrics, &families);
   families.push_back(BuildInfo());
   for (metrics::Family& family : metrics::ProcessFigures()) {
     families.push_back(std::move(family));
@@ -59,8 +59,8 @@ std::shared_ptr<web::StatusFeed> FeedOf(const service::Server& server) {
     return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
   };
   return std::make_shared<web::StatusFeed>(RandomNumber(), clock, [&server] {
-    const service::Driver::Snapshot snapshot = server.Status();
-    return web::StatusFeed::Look{
+    const service::CoordinatorDriver::Snapshot snapshot = server.Status();
+    return web::StatusFeed::Sample{
         snapshot.uptime, web::StatusJson(snapshot, server.options(), server.refused_calls())};
   });
 }

@@ -2,7 +2,7 @@
 #define MUSTER_SERVER_METRICS_JOB_FAMILIES_H_
 
 #include "server/core/api/options.h"
-#include "server/core/insight/metrics.h"
+#include "server/core/reports/metrics.h"
 #include "server/metrics/families.h"
 
 namespace muster::metrics {

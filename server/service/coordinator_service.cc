@@ -9,12 +9,12 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/service/attach_stream.h"
+#include "server/service/attach_reactor.h"
 #include "server/service/conversion/response_conversion.h"
 #include "server/service/conversion/response_writer.h"
 #include "server/service/raw_message.h"
 #include "server/service/status.h"
-#include "server/service/unary_call.h"
+#include "server/service/unary_reactor.h"
 
 namespace muster::service {
 
@@ -25,29 +25,30 @@ using grpc::ServerUnaryReactor;
 namespace {
 
 // Ends a call without reading its request.
-ServerUnaryReactor* Refuse(CallbackServerContext* context, const absl::Status& why) {
+ServerUnaryReactor* RejectCall(CallbackServerContext* context, const absl::Status& why) {
   ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(why));
   return reactor;
 }
 
 // The reactor of an Attach that is refused.
-class RefusedStream final : public grpc::ServerWriteReactor<ByteBuffer> {
+class RejectedStream final : public grpc::ServerWriteReactor<ByteBuffer> {
  public:
-  explicit RefusedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
+  explicit RejectedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
   void OnDone() noexcept override { delete this; }
 };
 
-absl::StatusOr<Driver::Snapshot> TakeSnapshot(const Driver& driver,
-                                              const core::StatusQuestion& question) {
+absl::StatusOr<CoordinatorDriver::Snapshot> TakeSnapshot(const CoordinatorDriver& driver,
+                                                         const core::StatusQuery& question) {
   if (question.brief) return driver.GetBriefStatus(question.job_id, question.members);
   return driver.GetStatus(question.job_id,
                           {question.with_timeline, question.with_completed_leases});
 }
 
-absl::StatusOr<ByteBuffer> AnswerStatus(const Host& host, const core::StatusQuestion& question) {
-  const Driver& driver = *host.driver;
-  const absl::StatusOr<Driver::Snapshot> snapshot = TakeSnapshot(driver, question);
+absl::StatusOr<ByteBuffer> AnswerStatus(const ReactorDependencies& dependencies,
+                                        const core::StatusQuery& question) {
+  const CoordinatorDriver& driver = *dependencies.driver;
+  const absl::StatusOr<CoordinatorDriver::Snapshot> snapshot = TakeSnapshot(driver, question);
   if (!snapshot.ok()) return snapshot.status();
   v1::GetStatusResponse response;
   response.set_job_id(driver.options().job_id);
@@ -57,15 +58,16 @@ absl::StatusOr<ByteBuffer> AnswerStatus(const Host& host, const core::StatusQues
   if (question.brief) return ToBytes(response);
   ToProto(snapshot->timeline, snapshot->now, &response);
   ToProto(snapshot->uptime, response.mutable_uptime());
-  response.set_unauthenticated_calls(host.guard->refused());
+  response.set_unauthenticated_calls(dependencies.guard->refused());
   return ToBytes(response);
 }
 
-ServerUnaryReactor* StartStatus(const Host& host, CallbackServerContext* context,
-                                const ByteBuffer& request, ByteBuffer* response) {
+ServerUnaryReactor* StartStatus(const ReactorDependencies& dependencies,
+                                CallbackServerContext* context, const ByteBuffer& request,
+                                ByteBuffer* response) {
   const auto question = ReadRequest<v1::GetStatusRequest>(request);
   absl::StatusOr<ByteBuffer> answer =
-      question.ok() ? AnswerStatus(host, *question) : question.status();
+      question.ok() ? AnswerStatus(dependencies, *question) : question.status();
   const absl::Status status = answer.status();
   if (status.ok()) *response = *std::move(answer);
   ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -73,24 +75,24 @@ ServerUnaryReactor* StartStatus(const Host& host, CallbackServerContext* context
   return reactor;
 }
 
-// True for requests that become inputs of the core. The inquiry desk answers the others.
+// True for requests that become inputs of the core. The hang diagnoser answers the others.
 template <typename Request>
-constexpr bool kIsStep = std::is_constructible_v<core::Input, CoreRequestOf<Request>>;
+constexpr bool kIsCoreInput = std::is_constructible_v<core::Input, CoreRequestOf<Request>>;
 
 // Starts a unary call, if the guard admits it.
 template <typename Request>
-ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
+ServerUnaryReactor* Start(const ReactorDependencies& dependencies, CallbackServerContext* context,
                           const ByteBuffer& request, ByteBuffer* response) {
-  using Call = UnaryCall<ResponseOf<Request>>;
-  if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
+  using Call = UnaryReactor<ResponseOf<Request>>;
+  if (absl::Status s = dependencies.guard->Admit(*context); !s.ok()) return RejectCall(context, s);
   if constexpr (std::is_same_v<Request, v1::GetStatusRequest>) {
-    return StartStatus(host, context, request, response);
-  } else if constexpr (kIsStep<Request>) {
+    return StartStatus(dependencies, context, request, response);
+  } else if constexpr (kIsCoreInput<Request>) {
     journal::KeptRequest kept;
-    auto read = ReadRequest<Request>(request, host.driver->keeps(), &kept);
-    return Call::Start(host, context, std::move(read), kept, response);
+    auto read = ReadRequest<Request>(request, dependencies.driver->payload_hasher(), &kept);
+    return Call::Start(dependencies, context, std::move(read), kept, response);
   } else {
-    return Call::StartAtDesk(host, context, ReadRequest<Request>(request), response);
+    return Call::StartDiagnosis(dependencies, context, ReadRequest<Request>(request), response);
   }
 }
 
@@ -105,8 +107,8 @@ static_assert(AllRequests::kSize == kMethods<v1::CoordinatorService::CallbackSer
 
 }  // namespace
 
-CoordinatorService::CoordinatorService(Driver* driver, CallGuard* guard)
-    : unread_(driver->options().limits.max_held_bytes), host_{driver, &unread_, guard} {
+CoordinatorService::CoordinatorService(CoordinatorDriver* driver, CallGuard* guard)
+    : unread_(driver->options().limits.max_held_bytes), dependencies_{driver, &unread_, guard} {
   int method = 0;
   ForEachType(AllRequests(),
               [&](auto* type) { Register<std::remove_pointer_t<decltype(type)>>(method++); });
@@ -122,16 +124,16 @@ void CoordinatorService::Register(int method) {
         new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
             [this](CallbackServerContext* context,
                    const ByteBuffer* request) noexcept -> grpc::ServerWriteReactor<ByteBuffer>* {
-              absl::Status admitted = host_.guard->Admit(*context);
-              if (!admitted.ok()) return new RefusedStream(admitted);
-              return AttachStream::Start(host_, context, *request);
+              absl::Status admitted = dependencies_.guard->Admit(*context);
+              if (!admitted.ok()) return new RejectedStream(admitted);
+              return AttachReactor::Start(dependencies_, context, *request);
             }));
   } else {
     MarkMethodRawCallback(method,
                           new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(
                               [this](CallbackServerContext* context, const ByteBuffer* request,
                                      ByteBuffer* response) noexcept {
-                                return Start<Request>(host_, context, *request, response);
+                                return Start<Request>(dependencies_, context, *request, response);
                               }));
   }
 }

@@ -2,9 +2,9 @@
 #define MUSTER_SERVER_SERVICE_COORDINATOR_SERVICE_H_
 
 #include "muster/v1/coordinator.grpc.pb.h"
-#include "server/service/answers/unread_answers.h"
-#include "server/service/driver/driver.h"
-#include "server/service/host.h"
+#include "server/service/answers/unread_answer_limiter.h"
+#include "server/service/driver/coordinator_driver.h"
+#include "server/service/reactor_dependencies.h"
 
 namespace muster::service {
 
@@ -14,18 +14,18 @@ namespace muster::service {
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
   // Both arguments must outlive the server that this service is registered with.
-  CoordinatorService(Driver* driver, CallGuard* guard);
+  CoordinatorService(CoordinatorDriver* driver, CallGuard* guard);
 
-  // Returns the number of answers that were dropped unread; see UnreadAnswers.
-  uint64_t answers_let_go() const { return unread_.let_go(); }
+  // Returns the number of answers that were dropped unread; see UnreadAnswerLimiter.
+  uint64_t answers_dropped() const { return unread_.dropped(); }
 
  private:
   // Registers the handler of one rpc. `method` is its index in the generated service.
   template <typename Request>
   void Register(int method);
 
-  UnreadAnswers unread_;
-  const Host host_;
+  UnreadAnswerLimiter unread_;
+  const ReactorDependencies dependencies_;
 };
 
 }  // namespace muster::service

@@ -18,7 +18,7 @@ using grpc::experimental::ServerRpcInfo;
 // The health service. kubelet and load balancers call it without a token.
 constexpr char kHealth[] = "/grpc.health.v1.Health/";
 
-bool GuardedElsewhere(absl::string_view method) {
+bool NeedsNoInterceptor(absl::string_view method) {
   static const std::string* const own =
       new std::string(absl::StrCat("/", v1::CoordinatorService::service_full_name(), "/"));
   return absl::StartsWith(method, kHealth) || absl::StartsWith(method, *own);
@@ -27,9 +27,9 @@ bool GuardedElsewhere(absl::string_view method) {
 // An interceptor that ends calls that the guard refuses. It cannot keep a call from its handler, so
 // it ends the call beforehand: the handler reads the end of the stream, and its answer goes
 // nowhere.
-class Refusing final : public grpc::experimental::Interceptor {
+class GuardInterceptor final : public grpc::experimental::Interceptor {
  public:
-  Refusing(CallGuard* guard, ServerRpcInfo* info) : guard_(guard), info_(info) {}
+  GuardInterceptor(CallGuard* guard, ServerRpcInfo* info) : guard_(guard), info_(info) {}
 
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
@@ -50,12 +50,12 @@ class Refusing final : public grpc::experimental::Interceptor {
   ServerRpcInfo* const info_;
 };
 
-class RefusingFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+class GuardInterceptorFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit RefusingFactory(CallGuard* guard) : guard_(guard) {}
+  explicit GuardInterceptorFactory(CallGuard* guard) : guard_(guard) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
-    return GuardedElsewhere(info->method()) ? nullptr : new Refusing(guard_, info);
+    return NeedsNoInterceptor(info->method()) ? nullptr : new GuardInterceptor(guard_, info);
   }
 
  private:
@@ -67,7 +67,7 @@ class RefusingFactory final : public grpc::experimental::ServerInterceptorFactor
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
 GuardOtherServices(CallGuard* guard) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
-  factories.push_back(std::make_unique<RefusingFactory>(guard));
+  factories.push_back(std::make_unique<GuardInterceptorFactory>(guard));
   return factories;
 }
 

@@ -20,7 +20,7 @@ namespace muster::service {
 
 // The most bytes of a request that are kept for the journal as they are. A larger request may have
 // a payload, which the journal leaves out.
-inline constexpr size_t kMostRawBytes = 4096;
+inline constexpr size_t kMaxRawBytes = 4096;
 
 // Parses `bytes`, in place if they are one slice, as nearly all requests are. gRPC limits requests
 // to INT_MAX bytes. If `raw` is not null and the slice is small, copies the slice there.
@@ -28,7 +28,7 @@ template <typename Request>
 bool Parse(grpc::ByteBuffer* bytes, Request* request, std::string* raw) {
   grpc::Slice whole;
   if (bytes->TrySingleSlice(&whole).ok()) {
-    if (raw != nullptr && whole.size() <= kMostRawBytes) {
+    if (raw != nullptr && whole.size() <= kMaxRawBytes) {
       raw->assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
     }
     return request->ParseFromArray(whole.begin(), static_cast<int>(whole.size()));
@@ -50,11 +50,11 @@ absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request,
       absl::StrCat("the request's bytes are not a valid ", Request::descriptor()->full_name()));
 }
 
-// Reads a request into the core's type. `look` is called with the parsed message before it is
+// Reads a request into the core's type. `inspect` is called with the parsed message before it is
 // converted. The message lives on an arena whose first block is on the stack: it consists of many
 // small objects, and allocating them would cost more than parsing them.
-template <typename Request, typename Look>
-auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Look look)
+template <typename Request, typename Inspect>
+auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Inspect inspect)
     -> decltype(FromProto(std::declval<Request>())) {
   char block[4096];
   google::protobuf::ArenaOptions options;
@@ -63,7 +63,7 @@ auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Look look)
   google::protobuf::Arena arena(options);
   auto* const request = google::protobuf::Arena::CreateMessage<Request>(&arena);
   if (absl::Status s = ParseInto(bytes, request, raw); !s.ok()) return s;
-  look(request);
+  inspect(request);
   return FromProto(std::move(*request));
 }
 
@@ -72,15 +72,15 @@ auto ReadRequest(const grpc::ByteBuffer& bytes) -> decltype(FromProto(std::declv
   return ReadRequest<Request>(bytes, nullptr, [](Request*) {});
 }
 
-// Same, and sets `kept` to what the journal records of the request. If `keeps` is null, there is no
-// journal, and `kept` stays as it is.
+// Same, and sets `kept` to what the journal records of the request. If `hasher` is null, there is
+// no journal, and `kept` stays as it is.
 template <typename Request>
-auto ReadRequest(const grpc::ByteBuffer& bytes, const journal::Fingerprints* keeps,
+auto ReadRequest(const grpc::ByteBuffer& bytes, const journal::PayloadHasher* hasher,
                  journal::KeptRequest* kept) -> decltype(FromProto(std::declval<Request>())) {
-  if (keeps == nullptr) return ReadRequest<Request>(bytes);
+  if (hasher == nullptr) return ReadRequest<Request>(bytes);
   std::string raw;
   return ReadRequest<Request>(bytes, &raw, [&](Request* request) {
-    *kept = journal::Keep(request, std::move(raw), *keeps);
+    *kept = journal::Keep(request, std::move(raw), *hasher);
   });
 }
 

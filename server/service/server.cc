@@ -21,12 +21,12 @@ namespace {
 // keepalive time of all clients; otherwise gRPC closes their connections with "too_many_pings".
 constexpr absl::Duration kMinClientPingInterval = absl::Milliseconds(100);
 // The time that connections without coordinator calls get to notice the shutdown.
-constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
+constexpr absl::Duration kGoawayTime = absl::Milliseconds(500);
 // The most calls in flight on one connection. A member's own connection carries a handful. Clients
 // that share a connection among members need an Attach and a call for each member.
-constexpr int kMostCallsOfAConnection = 16384;
+constexpr int kMaxCallsPerConnection = 16384;
 
-ServerOptions Completed(ServerOptions options) {
+ServerOptions WithDefaults(ServerOptions options) {
   options.core.daemon_version = kDaemonVersion;
   options.core.instance = RandomNumber();
   options.core.random = RandomNumber;
@@ -81,7 +81,7 @@ void WarnOfEavesdroppers(const ServerOptions& options, const HostPort& address) 
 
 // Returns FAILED_PRECONDITION instead of the status's code: a credentials file that cannot be used
 // is an error in the configuration.
-absl::Status OfConfiguration(const absl::Status& status) {
+absl::Status AsConfigurationError(const absl::Status& status) {
   return absl::FailedPreconditionError(status.message());
 }
 
@@ -144,7 +144,7 @@ std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
 
 // Allows twice the largest payload, and a claim's roster. A payload that is slightly too large then
 // reaches the core, whose error names the limit and its flag; gRPC's error would not.
-uint64_t MostRequestBytes(const core::Limits& limits) {
+uint64_t MaxRequestBytes(const core::Limits& limits) {
   constexpr uint64_t kMost = std::numeric_limits<int>::max();  // gRPC's own limit
   constexpr uint64_t kRosterEntry = 1 << 10;
   const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
@@ -153,13 +153,13 @@ uint64_t MostRequestBytes(const core::Limits& limits) {
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
-  options = Completed(std::move(options));
+  options = WithDefaults(std::move(options));
   absl::StatusOr<HostPort> address = ParseListenAddress(options.listen_address);
   if (!address.ok()) return address.status();
   if (absl::Status s = Validate(options, *address); !s.ok()) return s;
   absl::StatusOr<std::unique_ptr<CallGuard>> guard =
       CallGuard::Make(options.credentials, options.logger, options.on_admitted);
-  if (!guard.ok()) return OfConfiguration(guard.status());
+  if (!guard.ok()) return AsConfigurationError(guard.status());
   WarnOfEavesdroppers(options, *address);
   std::unique_ptr<Server> server(new Server(options, *std::move(address), *std::move(guard)));
   if (absl::Status s = server->Listen(options); !s.ok()) return s;
@@ -183,16 +183,16 @@ absl::Status Server::Listen(const ServerOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetKeepalive(options, &builder);
   RefuseCompression(&builder);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCallsOfAConnection);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(MostRequestBytes(options.core.limits)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(options.core.limits)));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
   if (options.credentials.authenticate_callers()) {
     builder.experimental().SetInterceptorCreators(GuardOtherServices(guard_.get()));
   }
-  const HostPort asked = address_;
+  const HostPort requested = address_;
   grpc_ = builder.BuildAndStart();
-  if (grpc_ == nullptr) return ExplainListenFailure(asked);
+  if (grpc_ == nullptr) return ExplainListenFailure(requested);
   grpc_->GetHealthCheckService()->SetServingStatus(v1::CoordinatorService::service_full_name(),
                                                    true);
   return absl::OkStatus();
@@ -203,9 +203,9 @@ void Server::Shutdown(const std::string& reason, absl::Duration limit) {
   const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
   grpc_->GetHealthCheckService()->SetServingStatus(false);
   driver_.Drain(reason);
-  driver_.AwaitAllGone(deadline);
+  driver_.AwaitAllExited(deadline);
   const absl::Duration left = absl::FromChrono(deadline - std::chrono::steady_clock::now());
-  grpc_->Shutdown(FromNow(std::clamp(left, absl::ZeroDuration(), kGoodbye)));
+  grpc_->Shutdown(FromNow(std::clamp(left, absl::ZeroDuration(), kGoawayTime)));
   grpc_.reset();
 }
 

@@ -12,12 +12,12 @@
 #include "absl/time/time.h"
 #include "grpcpp/server.h"
 #include "server/core/api/options.h"
-#include "server/core/insight/metrics.h"
-#include "server/service/awake_callbacks.h"
+#include "server/core/reports/metrics.h"
 #include "server/service/base/listen_address.h"
+#include "server/service/callback_thread_heartbeat.h"
 #include "server/service/coordinator_service.h"
 #include "server/service/credentials/call_guard.h"
-#include "server/service/driver/driver.h"
+#include "server/service/driver/coordinator_driver.h"
 #include "spdlog/logger.h"
 
 namespace muster::service {
@@ -49,13 +49,13 @@ struct ServerOptions {
 };
 
 // Returns the limit on the size of a request of any kind.
-uint64_t MostRequestBytes(const core::Limits& limits);
+uint64_t MaxRequestBytes(const core::Limits& limits);
 
 // The metrics of a coordinator and its service.
-struct Figures {
+struct ServerMetrics {
   core::Metrics job;
   uint64_t unauthenticated_calls = 0;  // refused for their credentials
-  uint64_t answers_let_go = 0;         // dropped unread, see UnreadAnswers
+  uint64_t answers_dropped = 0;        // dropped unread, see UnreadAnswerLimiter
 };
 
 // The gRPC server of one job's coordinator, with grpc.health.v1 and server reflection. Thread-safe.
@@ -83,8 +83,8 @@ class Server {
   int port() const { return address_.port; }
 
   // Returns the current metrics. Takes the coordinator's lock for a moment, as a call does.
-  Figures Measure() const {
-    return {driver_.Measure(), guard_->refused(), service_.answers_let_go()};
+  ServerMetrics Measure() const {
+    return {driver_.Measure(), guard_->refused(), service_.answers_dropped()};
   }
 
   // Returns how the job ended; see core::Coordinator.
@@ -93,15 +93,16 @@ class Server {
   bool Quiet() const { return driver_.Quiet(); }
 
   // Returns what the status page shows, with the timeline and completed leases.
-  Driver::Snapshot Status() const {
+  CoordinatorDriver::Snapshot Status() const {
     return *driver_.GetStatus("", {/*timeline=*/true, /*completed_leases=*/true});
   }
   // Returns the number of calls that were refused for their credentials.
   uint64_t refused_calls() const { return guard_->refused(); }
   const core::Options& options() const { return driver_.options(); }
 
-  // Looks after tokens and their log lines; see CallGuard::Look(). Call it about once a second.
-  void LookAtCredentials() { guard_->Look(); }
+  // Looks after tokens and their log lines; see CallGuard::RefreshCredentials(). Call it about once
+  // a second.
+  void RefreshCredentials() { guard_->RefreshCredentials(); }
 
   // Drains the server: health turns NOT_SERVING, every parked call and stream ends with UNAVAILABLE
   // and `reason`, and the port is closed. Blocks until the answers are delivered, for at most
@@ -112,10 +113,10 @@ class Server {
   Server(ServerOptions options, HostPort address, std::unique_ptr<CallGuard> guard);
   absl::Status Listen(const ServerOptions& options);
 
-  const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
+  const std::shared_ptr<CallbackThreadHeartbeat> heartbeat_ = CallbackThreadHeartbeat::Get();
   HostPort address_;
   const std::unique_ptr<CallGuard> guard_;
-  Driver driver_;
+  CoordinatorDriver driver_;
   CoordinatorService service_;
   std::unique_ptr<grpc::Server> grpc_;  // null once shut down
 };

@@ -20,7 +20,7 @@ absl::string_view FittingPart(absl::string_view text) {
   size_t encoded = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     encoded += EncodedSize(text[i]);
-    if (encoded > kMaxEncodedBytes) return WholeCharacters(text, i);
+    if (encoded > kMaxEncodedBytes) return TruncateUtf8(text, i);
   }
   return text;
 }

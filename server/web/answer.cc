@@ -9,8 +9,8 @@ namespace {
 
 // Returns whether a Host header, with or without a port, names this machine.
 bool NamesThisMachine(const std::string& host) {
-  absl::StatusOr<HostPort> parsed = ParseHostPort(host, /*least_port=*/0);
-  if (!parsed.ok()) parsed = ParseHostPort(absl::StrCat(host, ":0"), /*least_port=*/0);
+  absl::StatusOr<HostPort> parsed = ParseHostPort(host, /*min_port=*/0);
+  if (!parsed.ok()) parsed = ParseHostPort(absl::StrCat(host, ":0"), /*min_port=*/0);
   return parsed.ok() && service::IsLoopback(*parsed);
 }
 
@@ -52,7 +52,7 @@ const std::map<std::string, std::string>& SecurityHeaders() {
   return *headers;
 }
 
-Response Refusal(int status) {
+Response ErrorAnswer(int status) {
   Response response;
   response.status = status;
   response.body = absl::StrCat(Explain(status), "\n");
@@ -61,10 +61,10 @@ Response Refusal(int status) {
 }
 
 Response AnswerTo(const Site& site, absl::string_view method, const Request& request) {
-  if (site.only_this_machine && IsForeign(request)) return Refusal(403);
-  if (method != "GET" && method != "HEAD") return Refusal(405);
+  if (site.loopback_only && IsForeign(request)) return ErrorAnswer(403);
+  if (method != "GET" && method != "HEAD") return ErrorAnswer(405);
   const auto page = site.pages.find(request.path);
-  return page == site.pages.end() ? Refusal(404) : page->second(request);
+  return page == site.pages.end() ? ErrorAnswer(404) : page->second(request);
 }
 
 }  // namespace muster::web

@@ -18,7 +18,7 @@
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/strand.hpp"
 #include "server/service/base/listen_address.h"
-#include "server/web/connection.h"
+#include "server/web/served_connection.h"
 
 namespace muster::web {
 namespace {
@@ -30,10 +30,10 @@ using boost::system::error_code;
 // Threads make pages, and never wait for a client. Browsers may open connections that they do not
 // use.
 constexpr int kThreads = 4;
-constexpr int kMostConnections = 48;
+constexpr int kMaxConnections = 48;
 constexpr int kOwnDescriptors = 8;  // the listener, and Asio's epoll, timer and wake-up
-static_assert(kMostConnections + kOwnDescriptors <= HttpServer::kMostDescriptors);
-constexpr std::chrono::milliseconds kBetweenAttempts{100};
+static_assert(kMaxConnections + kOwnDescriptors <= HttpServer::kMaxDescriptors);
+constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 // Returns the address with its host as a number.
 absl::StatusOr<HostPort> Resolve(const HostPort& address, const std::string& flag) {
@@ -69,7 +69,7 @@ error_code Open(const HostPort& address, tcp::acceptor* acceptor) {
 
 class HttpServer::Impl {
  public:
-  explicit Impl(HttpOptions options) : all_{std::move(options)} {}
+  explicit Impl(HttpOptions options) : state_{std::move(options)} {}
 
   // Connections that are still open are closed with context_, which owns their handlers.
   ~Impl() {
@@ -79,11 +79,11 @@ class HttpServer::Impl {
   }
 
   absl::Status Listen() {
-    const HttpOptions& options = all_.options;
+    const HttpOptions& options = state_.options;
     absl::StatusOr<HostPort> address = Resolve(options.address, options.flag);
     if (!address.ok()) return address.status();
     address_ = *std::move(address);
-    all_.only_this_machine = service::IsLoopback(address_);
+    state_.loopback_only = service::IsLoopback(address_);
     if (Open(address_, &acceptor_)) {
       return service::ExplainListenFailure(options.address, options.flag);
     }
@@ -101,7 +101,7 @@ class HttpServer::Impl {
       try {
         context_.run();
       } catch (const std::exception& e) {  // no memory left
-        all_.options.logger->error("a request for a page has failed: {}", e.what());
+        state_.options.logger->error("a request for a page has failed: {}", e.what());
       }
     }
   }
@@ -116,25 +116,25 @@ class HttpServer::Impl {
 
   void OnAccepted(const error_code& error, tcp::socket socket) {
     if (error) return AcceptLater(error);
-    if (++open_ < kMostConnections) Accept();  // further clients wait in the system's queue
-    ServeConnection(std::move(socket), all_, [this] {
+    if (++open_ < kMaxConnections) Accept();  // further clients wait in the system's queue
+    ServeConnection(std::move(socket), state_, [this] {
       if (!stopping_) asio::post(acceptor_.get_executor(), [this] { OnClosed(); });
     });
   }
 
   void OnClosed() {
-    if (open_-- == kMostConnections) Accept();
+    if (open_-- == kMaxConnections) Accept();
   }
 
   // Accepts again after a pause. Some errors, such as a lack of file descriptors, would come again
   // at once.
   void AcceptLater(const error_code& error) {
-    all_.options.logger->debug("HTTP: cannot accept a connection: {}", error.message());
-    pause_.expires_after(kBetweenAttempts);
+    state_.options.logger->debug("HTTP: cannot accept a connection: {}", error.message());
+    pause_.expires_after(kAcceptRetryDelay);
     pause_.async_wait([this](const error_code& /*none*/) { Accept(); });
   }
 
-  Connected all_;
+  HttpServerState state_;
   HostPort address_;
   std::atomic<bool> stopping_{false};
   asio::io_context context_{kThreads};

@@ -41,9 +41,9 @@ struct HttpOptions {
   std::string flag = "--metrics-listen";
   // How long a client may take to send its request, again to send a body, and to accept the next
   // part of the answer.
-  absl::Duration patience = absl::Seconds(10);
+  absl::Duration io_timeout = absl::Seconds(10);
   // The longest time that a client may take to accept the whole answer.
-  absl::Duration answer_patience = absl::Seconds(30);
+  absl::Duration answer_timeout = absl::Seconds(30);
   // Must not be null.
   std::shared_ptr<spdlog::logger> logger;
 };
@@ -68,7 +68,7 @@ struct HttpOptions {
 class HttpServer {
  public:
   // The most file descriptors that the server has open: connections, and a few of its own.
-  static constexpr int kMostDescriptors = 64;
+  static constexpr int kMaxDescriptors = 64;
 
   // Starts a server, which serves when this returns. INVALID_ARGUMENT: the address is not of this
   // machine. PERMISSION_DENIED: this user may not use the port. UNAVAILABLE: the port is in use.

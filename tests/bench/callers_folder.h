@@ -9,7 +9,7 @@ namespace muster::testing {
 
 // Returns a path relative to the folder in which `bazel run` was called. Bazel starts programs in
 // another folder.
-inline std::string FromCallersFolder(const std::string& path) {
+inline std::string ResolveFromCaller(const std::string& path) {
   const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
   if (folder == nullptr || path.empty()) return path;
   return std::filesystem::path(folder) / path;

@@ -89,7 +89,7 @@ start_ranks() {
   await up
 }
 
-tell() {
+send() {
   local fd
   for fd in "${commands[@]}"; do echo "$*" >&"$fd"; done
 }
@@ -110,8 +110,8 @@ begin() {
   start_service "$1" "$2" ${service_out:+"$service_out"}
   address=127.0.0.1:$(cat "$job/port")
   start_ranks "$1" "$2" ${rank_out:+"$rank_out"}
-  tell join "$address"; await joined
-  tell run barrier 0 0 50; await ran
+  send join "$address"; await joined
+  send run barrier 0 0 50; await ran
 }
 
 total_of() { awk '/^totals: / { print $2 }' "$1"; }
@@ -122,7 +122,7 @@ of_rank() {
   local rank_out=$PROFILES/$1.$2.rank service_out=
   rm -f "$rank_out"*
   begin "$@"
-  tell run barrier 0 50 "$BARRIERS"; await ran
+  send run barrier 0 50 "$BARRIERS"; await ran
   stop_all
   mv "$rank_out.2" "$rank_out"
   echo $(($(total_of "$rank_out") / BARRIERS))
@@ -135,7 +135,7 @@ of_service() {
   rm -f "$service_out"*
   begin "$@"
   callgrind_control -i on "$service" > /dev/null 2>&1
-  tell run barrier 0 50 "$BARRIERS"; await ran
+  send run barrier 0 50 "$BARRIERS"; await ran
   callgrind_control -i off "$service" > /dev/null 2>&1
   callgrind_control -d "$service" > /dev/null 2>&1
   stop_all

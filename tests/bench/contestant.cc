@@ -30,17 +30,19 @@ std::string ChosenPeersHome() {
 double MicrosOfProcess(pid_t pid) { return static_cast<double>(ProcessorNanosOf(pid)) / 1e3; }
 
 // Return the upper median and the mean of one column of all ranks' answers.
-double MedianOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
+double MedianOf(const std::vector<RankProcesses::Numbers>& answers, size_t column) {
   std::vector<double> values;
-  for (const RankCrew::Numbers& answer : answers) {
+  for (const RankProcesses::Numbers& answer : answers) {
     values.push_back(static_cast<double>(answer.at(column)));
   }
   return testing::MedianOf(std::move(values));
 }
 
-double MeanOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
+double MeanOf(const std::vector<RankProcesses::Numbers>& answers, size_t column) {
   double sum = 0;
-  for (const RankCrew::Numbers& answer : answers) sum += static_cast<double>(answer.at(column));
+  for (const RankProcesses::Numbers& answer : answers) {
+    sum += static_cast<double>(answer.at(column));
+  }
   return sum / static_cast<double>(answers.size());
 }
 
@@ -77,20 +79,20 @@ bool IsInstalled(Side side) {
 absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks, bool observed) {
   std::unique_ptr<Contestant> contestant(new Contestant(side, ranks, observed));
   if (const absl::Status s = contestant->StartService(); !s.ok()) return s;
-  if (const auto up = contestant->crew_.Await("up"); !up.ok()) return up.status();
+  if (const auto up = contestant->rank_processes_.Await("up"); !up.ok()) return up.status();
   return contestant;
 }
 
 Contestant::Contestant(Side side, int ranks, bool observed)
-    : side_(side), ranks_(ranks), observed_(observed), crew_(TitleOf(side), ranks) {}
+    : side_(side), ranks_(ranks), observed_(observed), rank_processes_(TitleOf(side), ranks) {}
 
 absl::Status Contestant::StartService() {
-  const std::string port_file = crew_.folder() + "/port";
+  const std::string port_file = rank_processes_.folder() + "/port";
   if (IsMuster(side_)) {
     std::vector<std::string> flags = {absl::StrCat("--world-size=", ranks_)};
     if (observed_) {
       flags.insert(flags.end(), {"--metrics-listen=127.0.0.1:0",
-                                 absl::StrCat("--journal=", crew_.folder(), "/journal")});
+                                 absl::StrCat("--journal=", rank_processes_.folder(), "/journal")});
     }
     daemon_ = TestDaemon::Start(flags);
     if (daemon_ == nullptr) return DidNotStart(side_);
@@ -104,7 +106,7 @@ absl::Status Contestant::StartService() {
   const int port = AwaitPort(*service, port_file);
   address_ = absl::StrCat("127.0.0.1:", port);
   service_ = service->pid();
-  crew_.Add(std::move(service));
+  rank_processes_.Add(std::move(service));
   if (port == 0) return DidNotStart(side_);
   if (side_ == Side::kBare) StartRanks();
   return absl::OkStatus();
@@ -114,29 +116,30 @@ absl::Status Contestant::StartService() {
 std::unique_ptr<Process> Contestant::StartPeer(const std::string& port_file) const {
   const std::string program = absl::StrCat("tests/bench/", NameOf(side_), "_ranks.py");
   return Process::Start(
-      {kPython, Runfile(program), crew_.folder(), absl::StrCat(ranks_), port_file},
+      {kPython, Runfile(program), rank_processes_.folder(), absl::StrCat(ranks_), port_file},
       {{"PYTHONPATH", PeersHome() + "/python"}, {"PYTHONDONTWRITEBYTECODE", "1"}});
 }
 
 void Contestant::StartRanks() {
   const std::string kind = NameOf(IsMuster(side_) ? Side::kMuster : side_);
   for (int rank = 0; rank < ranks_; ++rank) {
-    crew_.Add(Process::Start({Runfile("tests/bench/control_plane_rank"), kind, crew_.folder(),
-                              absl::StrCat(rank), absl::StrCat(ranks_)},
-                             {{"MUSTER_COORDINATOR", address_},
-                              {"MUSTER_RANK", absl::StrCat(rank)},
-                              {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"}}));
+    rank_processes_.Add(
+        Process::Start({Runfile("tests/bench/control_plane_rank"), kind, rank_processes_.folder(),
+                        absl::StrCat(rank), absl::StrCat(ranks_)},
+                       {{"MUSTER_COORDINATOR", address_},
+                        {"MUSTER_RANK", absl::StrCat(rank)},
+                        {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"}}));
   }
 }
 
 absl::StatusOr<Sample> Contestant::Join() {
   const double before = MicrosOfProcess(service_);
-  crew_.Tell("join " + address_);
-  const auto answers = crew_.Await("joined");
+  rank_processes_.Send("join " + address_);
+  const auto answers = rank_processes_.Await("joined");
   if (!answers.ok()) return answers.status();
   int64_t begin = answers->front().at(0);
   int64_t end = 0;
-  for (const RankCrew::Numbers& answer : *answers) {
+  for (const RankProcesses::Numbers& answer : *answers) {
     begin = std::min(begin, answer.at(0));
     end = std::max(end, answer.at(1));
   }
@@ -147,9 +150,10 @@ absl::StatusOr<Sample> Contestant::Join() {
 
 absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
   const double before = MicrosOfProcess(service_);
-  crew_.Tell(absl::StrCat("run ", operation.kind, " ", operation.bytes, " ", next_, " ", count));
+  rank_processes_.Send(
+      absl::StrCat("run ", operation.kind, " ", operation.bytes, " ", next_, " ", count));
   next_ += count;
-  const auto answers = crew_.Await("ran");
+  const auto answers = rank_processes_.Await("ran");
   if (!answers.ok()) return answers.status();
   const double used = MicrosOfProcess(service_) - before;
   if (const absl::Status cleaned = Clean(count); !cleaned.ok()) return cleaned;
@@ -162,13 +166,13 @@ absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
 // Removes the keys that the operations have left at peers. This is not part of the measured time.
 absl::Status Contestant::Clean(int count) {
   if (IsMuster(side_) || side_ == Side::kBare) return absl::OkStatus();
-  crew_.Tell(absl::StrCat("clean ", next_ - count, " ", count));
-  return crew_.Await("cleaned").status();
+  rank_processes_.Send(absl::StrCat("clean ", next_ - count, " ", count));
+  return rank_processes_.Await("cleaned").status();
 }
 
 absl::Status Contestant::Leave() {
-  crew_.Tell("leave");
-  return crew_.Await("left").status();
+  rank_processes_.Send("leave");
+  return rank_processes_.Await("left").status();
 }
 
 }  // namespace muster::testing

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tests/bench/rank_crew.h"
+#include "tests/bench/rank_processes.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
 
@@ -73,7 +73,7 @@ class Contestant {
   const bool observed_;
   std::string address_;
   std::unique_ptr<TestDaemon> daemon_;  // the service of Muster
-  RankCrew crew_;                       // destroyed first, with all processes except the daemon
+  RankProcesses rank_processes_;        // destroyed first, with all processes except the daemon
   pid_t service_ = 0;
   int64_t next_ = 0;  // the number of the next operation
 };

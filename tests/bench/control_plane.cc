@@ -28,8 +28,8 @@ struct Settings {
   std::string json;
 };
 
-constexpr int kFewest = 3;  // operations of a round
-constexpr int kMost = 500;
+constexpr int kMinOperations = 3;  // operations of a round
+constexpr int kMaxOperations = 500;
 
 const std::vector<Operation>& Operations() {
   static const auto* const operations =
@@ -94,10 +94,10 @@ class Contest {
   absl::Status RunRounds(const Operation& operation, Comparison* comparison) {
     std::map<Side, int> counts;
     for (auto& [side, job] : jobs_) {
-      const absl::StatusOr<Sample> first = job->Run(operation, kFewest);  // warms up
+      const absl::StatusOr<Sample> first = job->Run(operation, kMinOperations);  // warms up
       if (!first.ok()) return first.status();
       const double fitting = settings_.round_ms * 1e3 / std::max(first->wall, 1.0);
-      counts[side] = std::clamp(static_cast<int>(fitting), kFewest, kMost);
+      counts[side] = std::clamp(static_cast<int>(fitting), kMinOperations, kMaxOperations);
     }
     for (int round = 0; round < settings_.rounds; ++round) {
       for (auto& [side, job] : jobs_) {
@@ -167,6 +167,6 @@ int main(int argc, char** argv) {
   app.add_option("--json", settings.json, "File that gets every sample");
   app.add_flag("!--without-peers", settings.peers, "Leave TCPStore and JAX out");
   CLI11_PARSE(app, argc, argv);
-  settings.json = muster::testing::FromCallersFolder(settings.json);
+  settings.json = muster::testing::ResolveFromCaller(settings.json);
   return muster::testing::Compare(settings);
 }

@@ -14,7 +14,7 @@
 namespace muster::testing {
 namespace {
 
-void DieOf(const char* what, const absl::Status& status) {
+void ExitOnError(const char* what, const absl::Status& status) {
   if (status.ok()) return;
   std::fprintf(stderr, "daemon_memory: %s: %s\n", what, status.ToString().c_str());
   std::exit(1);
@@ -24,8 +24,8 @@ void DieOf(const char* what, const absl::Status& status) {
 struct Job {
   explicit Job(int size)
       : daemon(TestDaemon::Start({"--max-held-bytes=8589934592"})), crowd(daemon->address(), size) {
-    DieOf("attach", crowd.Attach());
-    DieOf("join", crowd.Join());
+    ExitOnError("attach", crowd.Attach());
+    ExitOnError("join", crowd.Join());
     Start();
   }
   // Starts to measure. The printed figures count from here.
@@ -58,9 +58,9 @@ void Reattach(int members) {
   Job job(members);
   job.daemon->Kill();
   job.crowd.Disconnect();
-  job.daemon->StartAgain();
+  job.daemon->Restart();
   job.Start();
-  DieOf("attach again", job.crowd.Attach());
+  ExitOnError("attach again", job.crowd.Attach());
   job.Print(absl::StrCat(members, " members attach again"));
 }
 
@@ -74,7 +74,7 @@ void AllGather(int members, int64_t bytes) {
   std::vector<Crowd::AllGatherCall> calls =
       job.crowd.AllGatherOfAll(std::string(static_cast<size_t>(bytes), 'x'));
   job.Print(absl::StrCat(what, ", not read"));
-  DieOf("read", calls.back()->Read().status());
+  ExitOnError("read", calls.back()->Read().status());
   job.Print(absl::StrCat(what, ", one rank has read"));
 }
 

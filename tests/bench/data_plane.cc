@@ -22,7 +22,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/bench/callers_folder.h"
 #include "tests/bench/median.h"
-#include "tests/bench/rank_crew.h"
+#include "tests/bench/rank_processes.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
 
@@ -80,30 +80,30 @@ class Contestant {
     const absl::Status started =
         side == Side::kOpenMpi ? contestant->StartOpenMpi() : contestant->StartRanks();
     if (!started.ok()) return started;
-    if (const auto up = contestant->crew_.Await("up"); !up.ok()) return up.status();
+    if (const auto up = contestant->rank_processes_.Await("up"); !up.ok()) return up.status();
     return contestant;
   }
 
   // Returns the microseconds of one of `count` operations.
   absl::StatusOr<double> Run(const Comparison& what, int count) {
-    crew_.Tell(absl::StrCat("run ", what.operation, " ", what.bytes, " ", count));
-    const auto answers = crew_.Await("ran");
+    rank_processes_.Send(absl::StrCat("run ", what.operation, " ", what.bytes, " ", count));
+    const auto answers = rank_processes_.Await("ran");
     if (!answers.ok()) return answers.status();
     std::vector<double> walls;
-    for (const RankCrew::Numbers& answer : *answers) {
+    for (const RankProcesses::Numbers& answer : *answers) {
       walls.push_back(static_cast<double>(answer.at(0)) / 1e3 / count);
     }
     return MedianOf(std::move(walls));
   }
 
   absl::Status Leave() {
-    crew_.Tell("leave");
-    return crew_.Await("left").status();
+    rank_processes_.Send("leave");
+    return rank_processes_.Await("left").status();
   }
 
  private:
   Contestant(Side side, const Shape& shape)
-      : side_(side), shape_(shape), crew_(TitleOf(side), shape.ranks) {}
+      : side_(side), shape_(shape), rank_processes_(TitleOf(side), shape.ranks) {}
 
   absl::Status StartRanks() {
     std::string address;
@@ -113,9 +113,9 @@ class Contestant {
       address = daemon_->address();
     }
     for (int rank = 0; rank < shape_.ranks; ++rank) {
-      crew_.Add(
-          Process::Start({Runfile("tests/bench/data_plane_rank"), NameOf(side_), crew_.folder(),
-                          absl::StrCat(rank), absl::StrCat(shape_.ranks)},
+      rank_processes_.Add(
+          Process::Start({Runfile("tests/bench/data_plane_rank"), NameOf(side_),
+                          rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(shape_.ranks)},
                          {{"MUSTER_COORDINATOR", address},
                           {"MUSTER_RANK", absl::StrCat(rank)},
                           {"MUSTER_NODE_ID", absl::StrCat("node-", NodeOf(rank))},
@@ -129,13 +129,13 @@ class Contestant {
   // Compiles the program here, so that nothing else needs Open MPI. Uses only its shared-memory
   // transport.
   absl::Status StartOpenMpi() {
-    const std::string program = crew_.folder() + "/open_mpi_rank";
+    const std::string program = rank_processes_.folder() + "/open_mpi_rank";
     const std::string build =
         absl::StrCat("mpicc -O2 -o ", program, " ", Runfile("tests/bench/open_mpi_rank.c"), " >&2");
     if (std::system(build.c_str()) != 0) return absl::InternalError("mpicc has failed");
-    crew_.Add(Process::Start(
+    rank_processes_.Add(Process::Start(
         {"/usr/bin/env", "mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl",
-         "self,vader", "-np", absl::StrCat(shape_.ranks), program, crew_.folder()},
+         "self,vader", "-np", absl::StrCat(shape_.ranks), program, rank_processes_.folder()},
         {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}));
     return absl::OkStatus();
   }
@@ -143,7 +143,7 @@ class Contestant {
   const Side side_;
   const Shape shape_;
   std::unique_ptr<TestDaemon> daemon_;
-  RankCrew crew_;  // destroyed first
+  RankProcesses rank_processes_;  // destroyed first
 };
 
 // ---- All sides in turns ----
@@ -345,6 +345,6 @@ int main(int argc, char** argv) {
   app.add_option("--json", settings.json, "File that gets every round");
   app.add_flag("!--without-open-mpi", settings.open_mpi, "Leave Open MPI out");
   CLI11_PARSE(app, argc, argv);
-  settings.json = muster::testing::FromCallersFolder(settings.json);
+  settings.json = muster::testing::ResolveFromCaller(settings.json);
   return muster::testing::Main(settings);
 }

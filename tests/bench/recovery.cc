@@ -131,7 +131,7 @@ double MeasureRestart(int members) {
   job.reports().Await(Report::kBarrier, 3);
   job.daemon().Kill();
   const int64_t begin = MonotonicNanos();
-  job.daemon().StartAgain();
+  job.daemon().Restart();
   while (true) {
     const Report report = job.reports().Await(Report::kBarrier, 1).front();
     if (report.nanos > begin) return Millis(report.nanos - begin);

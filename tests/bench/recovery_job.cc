@@ -15,7 +15,7 @@
 namespace muster::testing {
 namespace {
 
-constexpr int kPatienceMs = 300000;
+constexpr int kTimeoutMs = 300000;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Reports::~Reports() { close(fd_); }
 Report Reports::Next() {
   pollfd ready = {fd_, POLLIN, 0};
   Report report;
-  if (poll(&ready, 1, kPatienceMs) != 1) EndBenchmark("a member is silent");
+  if (poll(&ready, 1, kTimeoutMs) != 1) EndBenchmark("a member is silent");
   if (read(fd_, &report, sizeof(report)) != sizeof(report)) EndBenchmark("a report is cut off");
   return report;
 }

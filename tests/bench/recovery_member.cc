@@ -35,25 +35,25 @@ int Fail(const absl::Status& status) {
 }
 
 absl::Status Stuck(Job& job, const Reporter& reporter) {
-  reporter.Say(Report::kReady, job.rank());
+  reporter.Write(Report::kReady, job.rank());
   const bool last = job.rank() == job.world_size() - 1;
   const absl::Status status = last ? job.AwaitFailure(kLong) : job.Barrier("stuck");
-  reporter.Say(Report::kLost, job.rank());
+  reporter.Write(Report::kLost, job.rank());
   return status;
 }
 
 absl::Status Reform(Job& job, const Reporter& reporter) {
   if (Stuck(job, reporter).ok()) return absl::InternalError("nobody was lost");
   if (const absl::Status status = job.Rejoin(); !status.ok()) return status;
-  reporter.Say(Report::kReformed, job.rank());
+  reporter.Write(Report::kReformed, job.rank());
   return job.Leave();
 }
 
 absl::Status Barriers(Job& job, const Reporter& reporter) {
-  reporter.Say(Report::kReady, job.rank());
+  reporter.Write(Report::kReady, job.rank());
   while (true) {
     if (const absl::Status met = job.Barrier(); !met.ok()) return met;
-    if (job.is_main()) reporter.Say(Report::kBarrier, 0);
+    if (job.is_main()) reporter.Write(Report::kBarrier, 0);
     absl::SleepFor(kStep);
   }
 }
@@ -65,9 +65,9 @@ int Bare(const std::string& address, const Reporter& reporter) {
   const auto stream = stub->Attach(&context, v1::AttachRequest());
   v1::AttachResponse event;
   if (!stream->Read(&event)) return Fail(absl::UnavailableError("no first event"));
-  reporter.Say(Report::kReady, 0);
+  reporter.Write(Report::kReady, 0);
   if (!stream->Read(&event)) return Fail(absl::UnavailableError("no second event"));
-  reporter.Say(Report::kLost, 0);
+  reporter.Write(Report::kLost, 0);
   AwaitEnd();
 }
 

@@ -30,7 +30,7 @@ class Reporter {
   explicit Reporter(const char* path) : pipe_(open(path, O_WRONLY | O_CLOEXEC)) {}
 
   // Writes the report in one write, which pipes do not split.
-  void Say(Report::Kind kind, int rank) const {
+  void Write(Report::Kind kind, int rank) const {
     const Report report = {kind, rank, getpid(), MonotonicNanos()};
     if (write(pipe_, &report, sizeof(report)) != sizeof(report)) _exit(1);
   }

@@ -58,12 +58,12 @@ absl::Status ReduceUntilLoss(Job& job, const Reporter& reporter, Work& work) {
   absl::Status status = work.Prepare();
   if (status.ok()) status = Reduce(**comm, work);
   if (!status.ok()) return status;
-  reporter.Say(Report::kReady, job.rank());
+  reporter.Write(Report::kReady, job.rank());
   while (status.ok()) {
-    if (job.is_main()) reporter.Say(Report::kReduced, 0);
+    if (job.is_main()) reporter.Write(Report::kReduced, 0);
     status = Reduce(**comm, work);
   }
-  reporter.Say(Report::kLost, job.rank());
+  reporter.Write(Report::kLost, job.rank());
   return absl::IsAborted(status) ? absl::OkStatus() : status;
 }
 
@@ -75,7 +75,7 @@ absl::Status ReduceAgain(Job& job, const Reporter& reporter, const Work& work) {
   const auto comm = NcclCommunicator::Create(job, options);
   if (!comm.ok()) return comm.status();
   absl::Status status = Reduce(**comm, work);
-  reporter.Say(Report::kReformed, job.rank());
+  reporter.Write(Report::kReformed, job.rank());
   return status;
 }
 
@@ -87,9 +87,9 @@ absl::Status Bare(Job& job, const Reporter& reporter, Work& work) {
   absl::Status status = CudaStatus(cudaSetDevice(job.local_rank()));
   if (status.ok()) status = work.Prepare();
   if (!status.ok()) return status;
-  reporter.Say(Report::kReady, job.rank());
+  reporter.Write(Report::kReady, job.rank());
   if (status = job.Barrier("start"); !status.ok()) return status;
-  reporter.Say(Report::kBarrier, job.rank());
+  reporter.Write(Report::kBarrier, job.rank());
   ncclUniqueId id = {};
   if (job.is_main()) status = NcclStatus(ncclGetUniqueId(&id));
   if (!status.ok()) return status;
@@ -102,7 +102,7 @@ absl::Status Bare(Job& job, const Reporter& reporter, Work& work) {
         ncclAllReduce(work.data, work.data, kCount, ncclFloat, ncclMax, comm, work.stream));
   }
   if (status.ok()) status = CudaStatus(cudaStreamSynchronize(work.stream));
-  reporter.Say(Report::kReformed, job.rank());
+  reporter.Write(Report::kReformed, job.rank());
   if (status.ok()) status = NcclStatus(ncclCommFinalize(comm));
   return status.ok() ? NcclStatus(ncclCommDestroy(comm)) : status;
 }

@@ -24,7 +24,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/bench/callers_folder.h"
 #include "tests/bench/clocks.h"
-#include "tests/bench/rank_crew.h"
+#include "tests/bench/rank_processes.h"
 #include "tests/bench/scale_swarm.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
@@ -65,18 +65,19 @@ class ScaleJob {
   ScaleJob(int members, const Settings& settings)
       : members_(members),
         per_connection_(settings.per_connection),
-        crew_("members", settings.parts) {}
+        rank_processes_("members", settings.parts) {}
 
   absl::Status Start() {
     daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", members_)});
     if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
     before_ = MemoryOf(pid()).resident;
-    for (int part = 0; part < crew_.size(); ++part) {
-      crew_.Add(Process::Start({Runfile("tests/bench/scale_members"), crew_.folder(),
-                                absl::StrCat(part), absl::StrCat(crew_.size()),
-                                absl::StrCat(members_), absl::StrCat(per_connection_)}));
+    for (int part = 0; part < rank_processes_.size(); ++part) {
+      rank_processes_.Add(
+          Process::Start({Runfile("tests/bench/scale_members"), rank_processes_.folder(),
+                          absl::StrCat(part), absl::StrCat(rank_processes_.size()),
+                          absl::StrCat(members_), absl::StrCat(per_connection_)}));
     }
-    return crew_.Await("up").status();
+    return rank_processes_.Await("up").status();
   }
 
   absl::StatusOr<Cost> Form() {
@@ -111,24 +112,24 @@ class ScaleJob {
   // members.
   absl::StatusOr<Cost> Restart() {
     daemon_->Kill();
-    if (const absl::Status ended = Tell("await-end"); !ended.ok()) return ended;
+    if (const absl::Status ended = Send("await-end"); !ended.ok()) return ended;
     const int64_t begin = Nanos(CLOCK_MONOTONIC);
-    daemon_->StartAgain();
+    daemon_->Restart();
     return Measure(begin, 0, {Attach(), "barrier"});
   }
 
   // Loses a member. Measures from the report of its exit until the last other member knows, both
   // from the end of its barrier and from its stream.
   absl::StatusOr<Cost> Lose() {
-    if (const absl::Status parked = Tell("park"); !parked.ok()) return parked;
+    if (const absl::Status parked = Send("park"); !parked.ok()) return parked;
     const auto channel =
         grpc::CreateChannel(daemon_->address(), grpc::InsecureChannelCredentials());
     channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Minutes(1)));
     AwaitQuiet();
-    crew_.Tell("await-loss");
+    rank_processes_.Send("await-loss");
     const int64_t cpu = ProcessorNanosOf(pid());
     const int64_t begin = Nanos(CLOCK_MONOTONIC);
-    if (const absl::Status told = ReportExit(channel); !told.ok()) return told;
+    if (const absl::Status reported = ReportExit(channel); !reported.ok()) return reported;
     Cost cost;
     if (const absl::Status known = Collect(begin, &cost); !known.ok()) return known;
     cost.daemon_us = static_cast<double>(ProcessorNanosOf(pid()) - cpu) / 1e3 / members_;
@@ -149,16 +150,16 @@ class ScaleJob {
   pid_t pid() const { return daemon_->process().pid(); }
   std::string Attach() const { return "attach " + daemon_->address(); }
 
-  absl::Status Tell(const std::string& line) {
-    crew_.Tell(line);
-    return crew_.Await("done").status();
+  absl::Status Send(const std::string& line) {
+    rank_processes_.Send(line);
+    return rank_processes_.Await("done").status();
   }
 
   // `begin` and `cpu`: the time, and the daemon's processor time, at the beginning.
   absl::StatusOr<Cost> Measure(int64_t begin, int64_t cpu, const std::vector<std::string>& lines) {
     Cost cost;
     for (const std::string& line : lines) {
-      crew_.Tell(line);
+      rank_processes_.Send(line);
       if (const absl::Status done = Collect(begin, &cost); !done.ok()) return done;
     }
     cost.daemon_us = static_cast<double>(ProcessorNanosOf(pid()) - cpu) / 1e3 / members_;
@@ -167,9 +168,9 @@ class ScaleJob {
 
   // Blocks until all parts have finished their commands, and adds up the costs.
   absl::Status Collect(int64_t begin, Cost* cost) {
-    const auto answers = crew_.Await("done");
+    const auto answers = rank_processes_.Await("done");
     if (!answers.ok()) return answers.status();
-    for (const RankCrew::Numbers& answer : *answers) {
+    for (const RankProcesses::Numbers& answer : *answers) {
       cost->wall_ms = std::max(cost->wall_ms, static_cast<double>(answer.at(1) - begin) / 1e6);
       cost->member_us += static_cast<double>(answer.at(2)) / 1e3 / members_;
       cost->bytes += static_cast<double>(answer.at(3)) / members_;
@@ -221,7 +222,7 @@ class ScaleJob {
   const int per_connection_;
   int64_t before_ = 0;
   std::unique_ptr<TestDaemon> daemon_;
-  RankCrew crew_;
+  RankProcesses rank_processes_;
 };
 
 // Returns the cost with the median wall time.
@@ -294,7 +295,7 @@ absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
   if (done.ok()) result.resident = job.ResidentOfMember();
   if (done.ok()) done = add("all launchers ask for the state", job.Watch());
   if (done.ok()) done = add("restart to a completed barrier", job.Restart());
-  if (done.ok()) done = add("a loss told to all", job.Lose());
+  if (done.ok()) done = add("a loss reported to all", job.Lose());
   std::fprintf(stderr, "\n");
   if (!done.ok()) return done;
   return result;
@@ -363,6 +364,6 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--json", settings.json, "File that gets the figures");
   CLI11_PARSE(app, argc, argv);
-  settings.json = muster::testing::FromCallersFolder(settings.json);
+  settings.json = muster::testing::ResolveFromCaller(settings.json);
   return muster::testing::Main(settings);
 }

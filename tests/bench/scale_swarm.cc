@@ -88,7 +88,7 @@ Swarm::Swarm(int first, int count, int world, int per_connection)
     identity.set_pid(1000 + number);
     members_.push_back(std::move(member));
   }
-  thread_ = std::thread([this] { Hear(); });
+  thread_ = std::thread([this] { ReceiveAll(); });
 }
 
 Swarm::~Swarm() {
@@ -244,7 +244,7 @@ absl::Status Swarm::AwaitLoss() {
   const size_t survivors = members_.size() - (has_lost ? 1 : 0);
   lock.Release();
   const absl::Status answered = Await(&Progress::answered, survivors);
-  return answered.ok() ? Await(&Progress::told, survivors) : answered;
+  return answered.ok() ? Await(&Progress::losses, survivors) : answered;
 }
 
 absl::Status Swarm::AwaitEnd() {
@@ -298,7 +298,7 @@ absl::Status Swarm::Await(int Progress::*counter, size_t count) {
   return progress_.error;
 }
 
-void Swarm::Hear() {
+void Swarm::ReceiveAll() {
   void* tag = nullptr;
   bool ok = false;
   while (queue_.Next(&tag, &ok)) {
@@ -329,7 +329,7 @@ void Swarm::TakeEvent(Member* member) {
     member->names_roster = true;
     member->stream_context->TryCancel();  // it attaches again when its stream ends
   }
-  if (member->event.has_epoch_broken()) ++progress_.told;
+  if (member->event.has_epoch_broken()) ++progress_.losses;
 }
 
 void Swarm::TakeEnd(Member* member) {

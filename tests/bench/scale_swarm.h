@@ -65,8 +65,8 @@ class Swarm {
   struct Progress {
     int attached = 0;
     int answered = 0;
-    int told = 0;   // of a loss, by their streams
-    int ended = 0;  // streams
+    int losses = 0;  // reported by their streams
+    int ended = 0;   // streams
     absl::Status error;
   };
   using MakeRequest = std::function<grpc::ByteBuffer(Member*)>;
@@ -84,7 +84,7 @@ class Swarm {
   absl::Status CallByNode(v1::NodeCollectiveRequest call, const std::string& payload);
   absl::Status Await(int Progress::*counter, size_t count);
 
-  void Hear();
+  void ReceiveAll();
   void Handle(const Tag& tag, bool ok) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeEvent(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeEnd(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -34,7 +34,7 @@ class ChoiceTest : public ::testing::Test {
   ~ChoiceTest() override { unsetenv("MUSTER_BACKEND"); }
 };
 
-TEST_F(ChoiceTest, TakesTheFirstUsableOneAndSaysWhy) {
+TEST_F(ChoiceTest, ChoosesTheFirstUsableBackendAndSaysWhy) {
   const auto choice = internal::ChooseBackend(Kinds(), "");
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_EQ(choice->kind.name, "steady");
@@ -53,7 +53,7 @@ TEST_F(ChoiceTest, TheOptionComesBeforeTheEnvironment) {
             "visible");
 }
 
-TEST_F(ChoiceTest, ListsWhatIsLinked) {
+TEST_F(ChoiceTest, ListsTheLinkedBackends) {
   EXPECT_EQ(internal::ChooseBackend(Kinds(), "gloo").status(),
             absl::NotFoundError("CommunicatorOptions::backend asks for the backend 'gloo', which "
                                 "this program does not link (linked: fast, steady); link "

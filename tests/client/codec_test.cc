@@ -64,7 +64,7 @@ TEST(CodecTest, SurplusBytesAreRefused) {
   EXPECT_EQ(value.status().message(), "a int32 ends 4 bytes before its message does");
 }
 
-TEST(CodecTest, LengthThatTheBytesCannotHoldIsRefusedBeforeAnythingIsAllocated) {
+TEST(CodecTest, ImpossibleLengthsAreRefusedBeforeAllocating) {
   std::string bytes;
   internal::AppendLength(std::numeric_limits<size_t>::max(), &bytes);
   EXPECT_FALSE(Decode<std::vector<double>>(bytes).ok());

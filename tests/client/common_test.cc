@@ -14,8 +14,8 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/local_address.h"
 #include "client/src/base/outcome.h"
-#include "client/src/environment/fingerprint.h"
 #include "client/src/environment/identity.h"
+#include "client/src/environment/process_fingerprint.h"
 #include "common/utf8.h"
 #include "muster/call_options.h"
 #include "muster/log.h"
@@ -49,9 +49,9 @@ TEST(ChecksTest, NamesAreBoundedPrintableUtf8) {
   }
 }
 
-TEST(ChecksTest, PrintableReplacesWhatIsRefused) {
-  EXPECT_EQ(Printable("disk\tfull \xff\n"), "disk?full ??");
-  EXPECT_TRUE(CheckText("text", Printable("\xe2\x82"), 10).ok());
+TEST(ChecksTest, PrintableReplacesRefusedBytes) {
+  EXPECT_EQ(ReplaceUnprintable("disk\tfull \xff\n"), "disk?full ??");
+  EXPECT_TRUE(CheckText("text", ReplaceUnprintable("\xe2\x82"), 10).ok());
 }
 
 TEST(ChecksTest, TimeoutsAreFiniteAndNotNegative) {
@@ -60,7 +60,7 @@ TEST(ChecksTest, TimeoutsAreFiniteAndNotNegative) {
   EXPECT_FALSE(CheckTimeout("timeout", absl::InfiniteDuration()).ok());
 }
 
-TEST(DeadlineTest, APartThatIsTooLateNamesTheTimeoutOfTheWhole) {
+TEST(DeadlineTest, ALatePartNamesTheWholeTimeout) {
   const SteadyTime now = SteadyClock::now();
   const Deadline whole(now - std::chrono::seconds(20), absl::Minutes(1));
   const absl::Status late = whole.RunPart([](absl::Duration left) {
@@ -73,7 +73,7 @@ TEST(DeadlineTest, APartThatIsTooLateNamesTheTimeoutOfTheWhole) {
   EXPECT_EQ(whole.RunPart([&](absl::Duration) { return broken; }), broken);
 }
 
-TEST(DeadlineTest, APartThatHadAllOfTheTimeNamesItAlone) {
+TEST(DeadlineTest, APartWithAllTheTimeNamesOnlyItsTimeout) {
   const Deadline whole(absl::Hours(1), nullptr);
   const absl::Status late = absl::DeadlineExceededError("it did not end within 1h");
   EXPECT_EQ(whole.NameWhole(late, whole.timeout()), late);
@@ -110,35 +110,35 @@ TEST(IdentityTest, NodeIsMoreThanItsName) {
   EXPECT_EQ(NextIdentity(options).node_id, "mine");
 }
 
-TEST(FingerprintTest, SaysWhatTheProcessRunsWith) {
+TEST(ProcessFingerprintTest, HasVersionsAndSettings) {
   setenv("NCCL_ALGO", "Ring", 1);
   setenv("NCCL_EMPTY", "", 1);
   setenv("NCCL_TEXT", "two\nlines", 1);
   setenv("NCCL_IB_KEY", "hidden", 1);
   setenv("NCCL_HOSTID", "own", 1);
   setenv("NCCL_LONG", std::string(10000, 'x').c_str(), 1);
-  setenv("OTHER", "unsaid", 1);
-  const Fingerprint own = OwnFingerprint();
+  setenv("OTHER", "excluded", 1);
+  const ProcessFingerprint own = OwnFingerprint();
   EXPECT_EQ(own.facts.at("NCCL_ALGO"), "Ring");
   EXPECT_EQ(own.facts.at("NCCL_EMPTY"), "");
   EXPECT_EQ(own.facts.at("NCCL_TEXT"), "two?lines");
   EXPECT_EQ(own.facts.at("NCCL_LONG").size(), 512);
   EXPECT_EQ(own.facts.at("Muster"), MUSTER_VERSION);
   EXPECT_THAT(own.facts.at("program"), ::testing::MatchesRegex("common_test, build [0-9a-f]{12}"));
-  for (const char* unsaid : {"NCCL_IB_KEY", "NCCL_HOSTID", "OTHER"}) {
-    EXPECT_EQ(own.facts.count(unsaid), 0) << unsaid;
+  for (const char* excluded : {"NCCL_IB_KEY", "NCCL_HOSTID", "OTHER"}) {
+    EXPECT_EQ(own.facts.count(excluded), 0) << excluded;
   }
   EXPECT_TRUE(own.free_shared_memory.has_value());
 }
 
-TEST(FingerprintTest, LibrariesAddWhatTheyKnow) {
+TEST(ProcessFingerprintTest, LibrariesAddFacts) {
   RegisterFact("Library", [] { return std::string("1.2"); });
   RegisterFact("Missing", [] { return std::string(); });
   EXPECT_EQ(OwnFingerprint().facts.at("Library"), "1.2");
   EXPECT_EQ(OwnFingerprint().facts.count("Missing"), 0);
 }
 
-TEST(CancellationTest, WakesThoseWhoAreAdded) {
+TEST(CancellationTest, WakesEachAddedCallback) {
   Cancellation cancellation;
   int first = 0, second = 0, late = 0;
   const int64_t number = cancellation.Add([&] { ++first; });
@@ -154,7 +154,7 @@ TEST(CancellationTest, WakesThoseWhoAreAdded) {
   EXPECT_EQ(late, 1);
 }
 
-TEST(CancellationTest, RemoveWaitsForACallbackThatRuns) {
+TEST(CancellationTest, RemoveWaitsForARunningCallback) {
   Cancellation cancellation;
   absl::Notification running, proceed;
   bool done = false;

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/published_activity.h"
-#include "common/rank_activity.h"
+#include "common/activity_publisher.h"
+#include "common/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/recording_backend.h"
@@ -13,14 +13,14 @@
 namespace muster {
 namespace {
 
-using ::muster::testing::FrontEndTest;
+using ::muster::testing::CommunicatorTest;
 using ::testing::SizeIs;
 
 // Returns the activity of this process. The SDK looks for it once, so it exists before the first
 // communicator.
-RankActivity& Activity() {
-  static RankActivity* const activity = [] {
-    std::unique_ptr<RankActivity> made = RankActivity::Make().value();
+ActivityReader& Activity() {
+  static ActivityReader* const activity = [] {
+    std::unique_ptr<ActivityReader> made = ActivityReader::Make().value();
     setenv(activity::kVariable, made->path().c_str(), 1);
     return made.release();
   }();
@@ -29,7 +29,7 @@ RankActivity& Activity() {
 
 const bool kMade = (Activity(), true);
 
-class CommunicatorActivityTest : public FrontEndTest {
+class CommunicatorActivityTest : public CommunicatorTest {
  protected:
   static CommunicatorActivity Last() {
     std::vector<CommunicatorActivity> read = Activity().Read();
@@ -38,7 +38,7 @@ class CommunicatorActivityTest : public FrontEndTest {
   }
 };
 
-TEST_F(CommunicatorActivityTest, SaysWhichOperationItIsIn) {
+TEST_F(CommunicatorActivityTest, ShowsTheOperationInProgress) {
   std::vector<float> data(4);
   EXPECT_EQ(Last().name, "communicator 1 of the world");
   EXPECT_EQ(Last().begun, 0);
@@ -54,7 +54,7 @@ TEST_F(CommunicatorActivityTest, SaysWhichOperationItIsIn) {
 }
 
 // Their numbers differ between ranks, and the launcher compares ranks by their counts.
-TEST_F(CommunicatorActivityTest, MessagesFromRankToRankDoNotCount) {
+TEST_F(CommunicatorActivityTest, PointToPointMessagesDoNotCount) {
   std::vector<float> data(4);
   std::vector<float> other(4);
   EXPECT_TRUE(comm_.Barrier().ok());
@@ -71,13 +71,13 @@ TEST_F(CommunicatorActivityTest, MessagesFromRankToRankDoNotCount) {
   EXPECT_EQ(Last().operation, "Barrier");
 }
 
-TEST_F(CommunicatorActivityTest, WhatIsRefusedIsNoOperation) {
+TEST_F(CommunicatorActivityTest, ARefusedCallIsNoOperation) {
   std::vector<float> data(3);
   EXPECT_FALSE(comm_.Broadcast(data, 4).ok());
   EXPECT_EQ(Last().begun, 0);
 }
 
-TEST_F(CommunicatorActivityTest, OneThatHasFailedHasEnded) {
+TEST_F(CommunicatorActivityTest, AFailedCommunicatorHasEnded) {
   std::vector<float> data(4);
   record_.result = absl::AbortedError("rank 2 was lost");
   EXPECT_FALSE(comm_.AllReduce(data).ok());

@@ -8,9 +8,9 @@
 namespace muster {
 namespace {
 
-using ::muster::testing::FrontEndTest;
+using ::muster::testing::CommunicatorTest;
 
-TEST_F(FrontEndTest, RefusesSizesThatDoNotFit) {
+TEST_F(CommunicatorTest, RefusesSizesThatDoNotFit) {
   const std::vector<float> three(3);
   std::vector<float> two(2);
   const absl::Span<const float> in(three);
@@ -27,13 +27,13 @@ TEST_F(FrontEndTest, RefusesSizesThatDoNotFit) {
                 "have 4 times as many as out");
 }
 
-TEST_F(FrontEndTest, OnlyTheRootOfAReduceNeedsRoom) {
+TEST_F(CommunicatorTest, OnlyTheRootOfAReduceNeedsAnOutput) {
   const std::vector<float> three(3);
   EXPECT_TRUE(
       comm_.Reduce(absl::Span<const float>(three), absl::Span<float>(), ReduceOp::kSum, 0).ok());
 }
 
-TEST_F(FrontEndTest, RefusesRootsAndPeersOutOfRange) {
+TEST_F(CommunicatorTest, RefusesRootsAndPeersOutOfRange) {
   std::vector<int32_t> data(1);
   const absl::Span<const int32_t> in(data);
   ExpectRefused(comm_.Broadcast(absl::MakeSpan(data), 4),
@@ -45,7 +45,7 @@ TEST_F(FrontEndTest, RefusesRootsAndPeersOutOfRange) {
                 "Recv on rank 1 of 4: peer is this rank itself, expected another one");
 }
 
-TEST_F(FrontEndTest, RefusesPartsThatDoNotFit) {
+TEST_F(CommunicatorTest, RefusesPartsThatDoNotFit) {
   std::vector<int32_t> three(3), four(4), eight(8);
   ExpectRefused(comm_.AllToAll(three, four),
                 "AllToAll on rank 1 of 4: in has 3 elements and out has 4, expected the same "
@@ -63,7 +63,7 @@ TEST_F(FrontEndTest, RefusesPartsThatDoNotFit) {
   EXPECT_TRUE(comm_.AllGather(three, {0, 3, 0, 5}, eight).ok());
 }
 
-TEST_F(FrontEndTest, RefusesExchangesWithPeersThatAreNone) {
+TEST_F(CommunicatorTest, RefusesExchangesWithInvalidPeers) {
   std::vector<int32_t> out(3), in(4);
   ExpectRefused(comm_.SendRecv(out, 2, in, 4),
                 "SendRecv on rank 1 of 4: peer is 4, expected a rank from 0 to 3");
@@ -83,7 +83,7 @@ TEST_F(FrontEndTest, RefusesExchangesWithPeersThatAreNone) {
   EXPECT_EQ(record_.calls, 1);
 }
 
-TEST_F(FrontEndTest, RefusesExchangesOfManyThatCannotWork) {
+TEST_F(CommunicatorTest, RefusesImpossibleExchanges) {
   std::vector<int32_t> a(3), b(3);
   std::vector<double> c(2);
   const OutgoingTensor to_self[] = {{ViewOf(a), 2}, {ViewOf(a), 1}};
@@ -106,7 +106,7 @@ TEST_F(FrontEndTest, RefusesExchangesOfManyThatCannotWork) {
   EXPECT_EQ(record_.calls, 1);
 }
 
-TEST_F(FrontEndTest, ViewsAreCheckedBeforeAnythingIsSent) {
+TEST_F(CommunicatorTest, ViewsAreCheckedBeforeAnythingIsSent) {
   std::vector<float> floats(4), others(4);
   std::vector<int32_t> integers(4);
   const MutableTensorView data = MutableViewOf(floats);
@@ -133,7 +133,7 @@ TEST_F(FrontEndTest, ViewsAreCheckedBeforeAnythingIsSent) {
   EXPECT_TRUE(comm_.AllReduce(data, MutableViewOf(others)).ok());
 }
 
-TEST_F(FrontEndTest, RefusesUnknownReductions) {
+TEST_F(CommunicatorTest, RefusesUnknownReductions) {
   std::vector<double> data(1);
   ExpectRefused(
       comm_.AllReduce(absl::MakeSpan(data), static_cast<ReduceOp>(99)),
@@ -141,7 +141,7 @@ TEST_F(FrontEndTest, RefusesUnknownReductions) {
       "max, average, bitwise and, bitwise or");
 }
 
-TEST_F(FrontEndTest, RefusesBitwiseReductionsOfFloats) {
+TEST_F(CommunicatorTest, RefusesBitwiseReductionsOfFloats) {
   std::vector<double> data(1);
   ExpectRefused(
       comm_.AllReduce(absl::MakeSpan(data), ReduceOp::kBitwiseOr),
@@ -149,7 +149,7 @@ TEST_F(FrontEndTest, RefusesBitwiseReductionsOfFloats) {
       "float64");
 }
 
-TEST_F(FrontEndTest, RefusesPartialOverlap) {
+TEST_F(CommunicatorTest, RefusesPartialOverlap) {
   std::vector<uint8_t> data(16);
   const absl::Span<uint8_t> all = absl::MakeSpan(data);
   const std::string text =
@@ -164,7 +164,7 @@ TEST_F(FrontEndTest, RefusesPartialOverlap) {
   EXPECT_TRUE(comm_.AllGather(absl::Span<const uint8_t>(all.subspan(4, 4)), all).ok());
 }
 
-TEST_F(FrontEndTest, RefusesTimeoutsThatAreNone) {
+TEST_F(CommunicatorTest, RefusesInvalidTimeouts) {
   CallOptions options;
   options.timeout = absl::Seconds(-1);
   ExpectRefused(comm_.Barrier(options),
@@ -181,7 +181,7 @@ TEST_F(FrontEndTest, RefusesTimeoutsThatAreNone) {
             "negative and not infinite");
 }
 
-TEST_F(FrontEndTest, AnUnsupportedTypeIsRefusedAndEndsNothing) {
+TEST_F(CommunicatorTest, AnUnsupportedTypeIsRefusedAndEndsNothing) {
   std::vector<uint64_t> data(4), others(4);
   const absl::Span<uint64_t> all = absl::MakeSpan(data);
   const absl::Span<const uint64_t> one = absl::Span<const uint64_t>(all.subspan(1, 1));

@@ -17,12 +17,12 @@
 namespace muster {
 namespace {
 
+using ::muster::testing::CommunicatorTest;
 using ::muster::testing::FakeJob;
-using ::muster::testing::FrontEndTest;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST_F(FrontEndTest, PassesCallsAndTheDefaultTimeoutOn) {
+TEST_F(CommunicatorTest, PassesCallsAndTheDefaultTimeoutOn) {
   EXPECT_EQ(comm_.rank(), 1);
   EXPECT_EQ(comm_.size(), 4);
   EXPECT_EQ(comm_.backend(), "recording");
@@ -34,7 +34,7 @@ TEST_F(FrontEndTest, PassesCallsAndTheDefaultTimeoutOn) {
   EXPECT_EQ(record_.timeout, absl::Seconds(3));
 }
 
-TEST_F(FrontEndTest, TheBackendFollowsTheCallersStream) {
+TEST_F(CommunicatorTest, TheBackendFollowsTheCallersStream) {
   std::vector<float> data(4);
   int stream = 0;
   CallOptions options;
@@ -43,27 +43,27 @@ TEST_F(FrontEndTest, TheBackendFollowsTheCallersStream) {
   EXPECT_TRUE(comm_.AllReduce(data, ReduceOp::kSum, options).ok());
   EXPECT_THAT(record_.followed, ::testing::ElementsAre(nullptr, &stream));
   // An operation uses the stream that is current when it is started, not when it runs.
-  absl::Notification go_on;
+  absl::Notification proceed;
   const PendingOperation first = comm_.Start(
       [&](Communicator&) {
-        go_on.WaitForNotification();
+        proceed.WaitForNotification();
         return absl::OkStatus();
       },
       &stream);
   const PendingOperation second =
       comm_.Start([&](Communicator& comm) { return comm.AllReduce(data); });
   EXPECT_THAT(record_.followed, ::testing::ElementsAre(nullptr, &stream, &stream, nullptr));
-  go_on.Notify();
+  proceed.Notify();
   EXPECT_TRUE(second.Wait().ok());
   EXPECT_EQ(record_.followed.size(), 4u);
 }
 
-TEST_F(FrontEndTest, WhatIsStartedRunsInOrderAndBeforeLaterCalls) {
+TEST_F(CommunicatorTest, StartedCallsRunInOrderBeforeLaterCalls) {
   std::vector<float> data(1);
   std::vector<int> order;
-  absl::Notification go_on;
+  absl::Notification proceed;
   const PendingOperation first = comm_.Start([&](Communicator& comm) {
-    go_on.WaitForNotification();
+    proceed.WaitForNotification();
     order.push_back(1);
     return comm.AllReduce(data);
   });
@@ -73,7 +73,7 @@ TEST_F(FrontEndTest, WhatIsStartedRunsInOrderAndBeforeLaterCalls) {
   });
   EXPECT_FALSE(first.done());
   EXPECT_EQ(record_.calls, 0);
-  std::thread other([&] { go_on.Notify(); });
+  std::thread other([&] { proceed.Notify(); });
   EXPECT_TRUE(comm_.Barrier().ok()) << "waits for its turn";
   EXPECT_THAT(order, ::testing::ElementsAre(1, 2));
   other.join();
@@ -84,21 +84,21 @@ TEST_F(FrontEndTest, WhatIsStartedRunsInOrderAndBeforeLaterCalls) {
   EXPECT_TRUE(PendingOperation().Wait().ok());
 }
 
-TEST_F(FrontEndTest, DestroyingWaitsForWhatWasStarted) {
+TEST_F(CommunicatorTest, DestroyingWaitsForStartedCalls) {
   auto comm = std::make_unique<Communicator>(job_.world(2), Options(), "recording", MakeBackend());
-  absl::Notification go_on;
+  absl::Notification proceed;
   const PendingOperation started = comm->Start([&](Communicator& own) {
-    go_on.WaitForNotification();
+    proceed.WaitForNotification();
     return own.Barrier();
   });
-  std::thread other([&] { go_on.Notify(); });
+  std::thread other([&] { proceed.Notify(); });
   comm.reset();
   EXPECT_TRUE(started.done());
   EXPECT_TRUE(started.Wait().ok());
   other.join();
 }
 
-TEST_F(FrontEndTest, WhatIsStartedMayThrowAndMayNotStartMore) {
+TEST_F(CommunicatorTest, StartedCallsMayThrowButNotStartMore) {
   const PendingOperation thrown =
       comm_.Start([](Communicator&) -> absl::Status { throw std::runtime_error("its own"); });
   EXPECT_EQ(thrown.Wait(), absl::InternalError("the function given to Start threw: its own"));
@@ -109,28 +109,28 @@ TEST_F(FrontEndTest, WhatIsStartedMayThrowAndMayNotStartMore) {
   EXPECT_TRUE(comm_.Barrier().ok()) << "neither has ended the communicator";
 }
 
-TEST_F(FrontEndTest, ACallThatWaitsTooLongForWhatWasStartedEndsTheCommunicator) {
-  absl::Notification go_on;
+TEST_F(CommunicatorTest, ATimeOutBehindStartedCallsEndsTheCommunicator) {
+  absl::Notification proceed;
   const PendingOperation started = comm_.Start([&](Communicator&) {
-    go_on.WaitForNotification();
+    proceed.WaitForNotification();
     return absl::OkStatus();
   });
-  CallOptions at_once;
-  at_once.timeout = absl::ZeroDuration();
-  const absl::Status status = comm_.Barrier(at_once);
+  CallOptions no_wait;
+  no_wait.timeout = absl::ZeroDuration();
+  const absl::Status status = comm_.Barrier(no_wait);
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()), HasSubstr("for what Start() had begun before"));
   EXPECT_EQ(record_.aborted, status);
-  go_on.Notify();
+  proceed.Notify();
   EXPECT_TRUE(started.Wait().ok());
   EXPECT_EQ(comm_.Barrier(), status);
 }
 
-TEST_F(FrontEndTest, RefusesASecondCallAtOnce) {
-  absl::Notification inside, go_on;
+TEST_F(CommunicatorTest, RefusesASecondCallAtOnce) {
+  absl::Notification inside, proceed;
   record_.body = [&] {
     inside.Notify();
-    go_on.WaitForNotification();
+    proceed.WaitForNotification();
   };
   std::thread first([&] { EXPECT_TRUE(comm_.Barrier().ok()); });
   inside.WaitForNotification();
@@ -140,13 +140,13 @@ TEST_F(FrontEndTest, RefusesASecondCallAtOnce) {
   EXPECT_THAT(std::string(second.message()),
               HasSubstr("AllReduce on rank 1 of 4: another call on this communicator is in "
                         "progress"));
-  go_on.Notify();
+  proceed.Notify();
   first.join();
   record_.body = nullptr;
   EXPECT_TRUE(comm_.Barrier().ok());
 }
 
-TEST_F(FrontEndTest, ReturnsTheFirstErrorAgain) {
+TEST_F(CommunicatorTest, ReturnsTheFirstErrorAgain) {
   record_.result = absl::DeadlineExceededError("too late");
   EXPECT_EQ(comm_.Barrier(), record_.result);
   record_.result = absl::OkStatus();
@@ -154,14 +154,14 @@ TEST_F(FrontEndTest, ReturnsTheFirstErrorAgain) {
   EXPECT_EQ(record_.calls, 1);
 }
 
-TEST_F(FrontEndTest, ALossAbortsTheBackendAndIsReturnedFromThenOn) {
+TEST_F(CommunicatorTest, ALossAbortsTheBackendAndEndsTheCommunicator) {
   job_.Lose(3);
   EXPECT_EQ(record_.aborted, FakeJob::LossOf(3));
   EXPECT_EQ(comm_.Barrier(), FakeJob::LossOf(3));
   EXPECT_EQ(record_.calls, 0);
 }
 
-TEST_F(FrontEndTest, ALossDuringACallIsItsError) {
+TEST_F(CommunicatorTest, ALossDuringACallIsItsError) {
   record_.body = [&] { job_.Lose(2); };
   record_.result = absl::UnavailableError("the connection broke");
   EXPECT_EQ(comm_.Barrier(), FakeJob::LossOf(2));
@@ -176,7 +176,7 @@ void Spin() {
   }
 }
 
-TEST_F(FrontEndTest, TensorsOfSeveralTypesAreReducedWithinOneTimeout) {
+TEST_F(CommunicatorTest, TensorsOfSeveralTypesAreReducedWithinOneTimeout) {
   std::vector<float> floats(2);
   std::vector<int32_t> integers(3);
   const MutableTensorView views[] = {MutableViewOf(floats), MutableViewOf(integers)};
@@ -193,7 +193,7 @@ TEST_F(FrontEndTest, TensorsOfSeveralTypesAreReducedWithinOneTimeout) {
               AllOf(HasSubstr("too late"), HasSubstr("were left of the call's 7s")));
 }
 
-TEST_F(FrontEndTest, ManyBuffersAreReducedWithinOneTimeout) {
+TEST_F(CommunicatorTest, ManyBuffersAreReducedWithinOneTimeout) {
   record_.body = &Spin;
   std::vector<float> a(2), b(3);
   const absl::Span<float> buffers[] = {absl::MakeSpan(a), absl::MakeSpan(b)};

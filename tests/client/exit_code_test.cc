@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "muster/job.h"
 #include "tests/util/process.h"
 
@@ -19,7 +19,7 @@ using muster::testing::ReadFile;
 using ::testing::EndsWith;
 using ::testing::SizeIs;
 
-TEST(ExitCodeTest, AnErrorSaysWhoseItIs) {
+TEST(ExitCodeTest, DependsOnTheStatusCode) {
   EXPECT_EQ(ExitCode(absl::OkStatus()), 0);
   EXPECT_EQ(ExitCode(absl::AbortedError("rank 3 was lost")), 75);
   EXPECT_EQ(ExitCode(absl::UnavailableError("the connection to rank 3 broke")), 75);
@@ -28,7 +28,7 @@ TEST(ExitCodeTest, AnErrorSaysWhoseItIs) {
   EXPECT_EQ(ExitCode(absl::DeadlineExceededError("rank 3 did not come")), 1);
 }
 
-TEST(ExitCodeTest, WhatIsNotedInAnErrorCounts) {
+TEST(ExitCodeTest, ANotedCodeWins) {
   const absl::Status lost =
       internal::WithExitCode(absl::UnavailableError("no coordinator"), kExitCoordinatorLost);
   EXPECT_EQ(ExitCode(lost), 76);
@@ -38,7 +38,7 @@ TEST(ExitCodeTest, WhatIsNotedInAnErrorCounts) {
   EXPECT_TRUE(internal::WithExitCode(absl::OkStatus(), kExitUnhealthyNode).ok());
 }
 
-TEST(ExitCodeTest, AJobThatIsSetUpWronglyDoesNotGetBetter) {
+TEST(ExitCodeTest, ABadConfigurationIsPermanent) {
   JobOptions options;
   options.world_size = 2;  // but no coordinator
   EXPECT_EQ(ExitCode(Job::Join(options).status()), 64);
@@ -77,7 +77,7 @@ TEST_F(TerminationLogTest, IsAsLongAsASchedulerReads) {
   EXPECT_THAT(written, EndsWith("\xc3\xa9\n")) << "no character is cut in two";
 }
 
-TEST_F(TerminationLogTest, WhereItCannotBeWrittenNothingHappens) {
+TEST_F(TerminationLogTest, AnUnwritableFileIsIgnored) {
   setenv("MUSTER_TERMINATION_LOG", (path_ + "/in/a/file").c_str(), 1);
   WriteTerminationReason("lost");
   setenv("MUSTER_TERMINATION_LOG", "", 1);

@@ -73,7 +73,7 @@ class JobOptionsTest : public ::testing::Test {
   }
 };
 
-TEST_F(JobOptionsTest, NothingSetIsSerialMode) {
+TEST_F(JobOptionsTest, WithoutVariablesTheJobIsSerial) {
   const auto options = From({});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->coordinator, "");
@@ -128,7 +128,7 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
   EXPECT_FALSE(options->node_fanin);
 }
 
-TEST_F(JobOptionsTest, ASecretThatIsMalformedIsNotRepeated) {
+TEST_F(JobOptionsTest, AMalformedSecretIsNotPrinted) {
   const absl::Status status = From({{"MUSTER_PROCESS_SECRET", "geheim"}}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("MUSTER_PROCESS_SECRET"));
@@ -142,7 +142,7 @@ TEST_F(JobOptionsTest, SlurmsJobAndRestartsNameTheJob) {
   EXPECT_EQ(From({{"SLURM_JOB_ID", "77"}, {"MUSTER_JOB", "mine"}})->job, "mine");
 }
 
-TEST_F(JobOptionsTest, APodsPlaceComesWithWhereTheCoordinatorIs) {
+TEST_F(JobOptionsTest, APodsPlaceIncludesTheCoordinator) {
   const std::map<std::string, std::string> kubeflow = {{"PET_NNODES", "4"},
                                                        {"PET_NPROC_PER_NODE", "1"},
                                                        {"PET_NODE_RANK", "2"},
@@ -165,7 +165,7 @@ TEST_F(JobOptionsTest, APodsPlaceComesWithWhereTheCoordinatorIs) {
   EXPECT_EQ(From(own)->coordinator, "musterd:7370");
 }
 
-TEST_F(JobOptionsTest, APodThatIsAloneNeedsNoCoordinator) {
+TEST_F(JobOptionsTest, ASinglePodNeedsNoCoordinator) {
   const auto alone = From({{"PET_NNODES", "1"},
                            {"PET_NODE_RANK", "0"},
                            {"PET_MASTER_ADDR", "train-0.train"},
@@ -175,7 +175,7 @@ TEST_F(JobOptionsTest, APodThatIsAloneNeedsNoCoordinator) {
 }
 
 // PyTorch's own store listens on that port.
-TEST_F(JobOptionsTest, ThePortOfTorchrunsStoreIsNotTakenForTheCoordinators) {
+TEST_F(JobOptionsTest, ThePortOfTorchrunsStoreIsNotTheCoordinators) {
   const auto options = From({{"PET_NNODES", "2"},
                              {"PET_NODE_RANK", "1"},
                              {"PET_MASTER_ADDR", "train-0.train"},
@@ -246,7 +246,7 @@ TEST_F(JobOptionsTest, JoinRefusesSerialModeForOneOfSeveral) {
   EXPECT_EQ(Job::Join(options).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(JobOptionsTest, JoinPassesOnTheErrorOfItsOptions) {
+TEST_F(JobOptionsTest, JoinReturnsTheErrorOfItsOptions) {
   setenv("MUSTER_RANK", "first", 1);
   EXPECT_THAT(std::string(Job::Join(JobOptions::FromEnvironment()).status().message()),
               HasSubstr("MUSTER_RANK is 'first'"));

@@ -135,7 +135,7 @@ class GroupsTest : public ::testing::Test {
   std::map<CallId, absl::StatusOr<Response>> ends_;
 };
 
-TEST_F(GroupsTest, WhatIsLetGoIsToldTogether) {
+TEST_F(GroupsTest, ReleasesAreReportedInOneBatch) {
   for (int step = 0; step < 7; ++step) {
     Complete(10 + step, absl::StrCat("step ", step));
     Drop(absl::StrCat("step ", step));
@@ -151,7 +151,7 @@ TEST_F(GroupsTest, WhatIsLetGoIsToldTogether) {
   EXPECT_EQ(news.epoch().number(), kEpoch.number);
 }
 
-TEST_F(GroupsTest, OneGroupIsToldAfterAWhile) {
+TEST_F(GroupsTest, ASingleReleaseIsReportedAfterADelay) {
   Complete(2, "a");
   Drop("a");
   EXPECT_EQ(CountOf<v1::ReleaseGroupsRequest>(), 0u);
@@ -173,7 +173,7 @@ TEST_F(GroupsTest, TheLastHandleCounts) {
   EXPECT_EQ(CountOf<v1::ReleaseGroupsRequest>(), 1u);
 }
 
-TEST_F(GroupsTest, ACallTakesItBackUnderTheSameNumbers) {
+TEST_F(GroupsTest, ACallRetainsAReleasedGroupWithItsNumbers) {
   Complete(2, "a");
   Drop("a");
   Hold("a");
@@ -273,7 +273,7 @@ TEST_F(GroupsTest, AGroupThatIsCalledAgainMeanwhileIsNotForgotten) {
   EXPECT_EQ(Claimed().known_groups(0).next_sequence(), 1u);
 }
 
-TEST_F(GroupsTest, AnotherGroupOfTheNameWaits) {
+TEST_F(GroupsTest, AnotherGroupOfThatNameWaits) {
   Complete(2, "a");
   Drop("a");
   const GroupId other{kEpoch, "a", {1, 0}};
@@ -287,7 +287,7 @@ TEST_F(GroupsTest, AnotherGroupOfTheNameWaits) {
   EXPECT_EQ(CountOf<v1::BarrierRequest>(), 2u);
 }
 
-TEST_F(GroupsTest, WhoWaitsForTheOthersInVainIsToldSo) {
+TEST_F(GroupsTest, ATimeOutNamesTheEarlierGroupThatIsNotSettled) {
   Complete(2, "a");
   Drop("a");
   Say({"a"}, {});
@@ -307,7 +307,7 @@ TEST_F(GroupsTest, AnUnknownGroupThatIsClosedIsAcknowledged) {
   EXPECT_THAT(Sent<v1::ReleaseGroupsRequest>().closed(), ElementsAre(DigestOf("a")));
 }
 
-TEST_F(GroupsTest, NothingIsToldOfAnEpochThatIsOver) {
+TEST_F(GroupsTest, NothingIsReportedOfAnEndedEpoch) {
   Complete(2, "a");
   Drop("a");
   v1::AttachResponse broken;

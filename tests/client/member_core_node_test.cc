@@ -72,30 +72,30 @@ class NodeMachine {
   void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, kEpoch, Deadline(now_, absl::Hours(1)))); }
   void Leave(CallId id) { Take(member_.Leave(now_, id, kEpoch, Deadline(now_, absl::Hours(1)))); }
 
-  // Ends the latest meeting.
-  void Met(MeetingEnd::Kind kind, std::string answer = "") {
-    Take(member_.OnMet(now_, meeting().contribution.attempt,
-                       {kind, /*unsent=*/false, /*was_taken=*/true, std::move(answer)}));
+  // Ends the latest round.
+  void EndRound(FanInEnd::Kind kind, std::string answer = "") {
+    Take(member_.OnFanInEnd(now_, round().contribution.attempt,
+                            {kind, /*unsent=*/false, /*was_taken=*/true, std::move(answer)}));
   }
-  void MetNobody() {
-    Take(member_.OnMet(now_, meeting().contribution.attempt,
-                       {MeetingEnd::kCallAlone, /*unsent=*/true, false, {}}));
+  void EndRoundAlone() {
+    Take(member_.OnFanInEnd(now_, round().contribution.attempt,
+                            {FanInEnd::kCallAlone, /*unsent=*/true, false, {}}));
   }
   // Makes this member send for itself and for rank 0.
   void SendForNode(CallId id, absl::Duration patience = absl::Milliseconds(150)) {
-    Contribution other = meeting().contribution;
+    Contribution other = round().contribution;
     other.session_counter = 99;
-    const std::vector<TakenPart> parts = {{1, {}, meeting().contribution}, {0, {}, other}};
-    Take(member_.SendForNode(now_, id, meeting().contribution.attempt, parts, patience));
+    const std::vector<TakenPart> parts = {{1, {}, round().contribution}, {0, {}, other}};
+    Take(member_.SendForNode(now_, id, round().contribution.attempt, parts, patience));
   }
   // Answers the latest call that was sent.
   void Reply(const absl::Status& status, Response response = {}) {
     Take(member_.OnReply(now_, sends_.back().attempt, status, std::move(response)));
   }
 
-  const MeetAtNode& meeting() const { return meetings_.back(); }
-  size_t meetings() const { return meetings_.size(); }
-  size_t passes() const { return passes_; }
+  const StartFanIn& round() const { return rounds_.back(); }
+  size_t rounds() const { return rounds_.size(); }
+  size_t skips() const { return skips_; }
   const std::optional<EnterNode>& entered() const { return entered_; }
   // Returns what has happened since the last call: "meet", "leave 5", "attach", "cancel", or the
   // kind of a call that was sent.
@@ -131,16 +131,16 @@ class NodeMachine {
   }
   void Take(const CancelSend&) { log_.push_back("cancel"); }
   void Take(const EnterNode& enter) { entered_ = enter; }
-  void Take(const MeetAtNode& meet) {
-    meetings_.push_back(meet);
+  void Take(const StartFanIn& meet) {
+    rounds_.push_back(meet);
     log_.push_back("meet");
   }
-  void Take(const LeaveNodeGroup&) { log_.push_back("retire"); }
-  void Take(const LeaveMeeting& leave) {
-    EXPECT_EQ(leave.attempt, meeting().contribution.attempt);
+  void Take(const RetireFanInGroup&) { log_.push_back("retire"); }
+  void Take(const LeaveFanIn& leave) {
+    EXPECT_EQ(leave.attempt, round().contribution.attempt);
     log_.push_back("leave");
   }
-  void Take(const PassNode&) { ++passes_; }
+  void Take(const SkipFanIn&) { ++skips_; }
   void Take(const WriteLog&) {}
   void Take(Effects effects) {
     for (const Output& output : effects.outputs) {
@@ -155,9 +155,9 @@ class NodeMachine {
   MemberCore member_;
   uint64_t stream_ = 0;
   std::vector<SendCall> sends_;
-  std::vector<MeetAtNode> meetings_;
+  std::vector<StartFanIn> rounds_;
   std::optional<EnterNode> entered_;
-  size_t passes_ = 0;
+  size_t skips_ = 0;
   std::vector<std::string> log_;
   std::map<CallId, absl::StatusOr<Response>> ends_;
 };
@@ -169,17 +169,17 @@ CollectiveCall AllGatherOf(size_t bytes) {
   return call;
 }
 
-TEST(MemberCoreNodeTest, EntersTheNodeWithThoseWhoAreThere) {
+TEST(MemberCoreNodeTest, EntersTheNodeWithItsMembers) {
   NodeMachine m;
   ASSERT_TRUE(m.entered());
   EXPECT_EQ(m.entered()->node_id, "a");
   EXPECT_EQ(m.entered()->members, 2u);
   EXPECT_EQ(m.entered()->self, 1u);
   m.Barrier(2);
-  EXPECT_THAT(m.meeting().group->members, ElementsAre(0, 1));
+  EXPECT_THAT(m.round().group->members, ElementsAre(0, 1));
 }
 
-TEST(MemberCoreNodeTest, MeetsNobodyWhereItIsSwitchedOffOrTheCoordinatorHasNoPartInIt) {
+TEST(MemberCoreNodeTest, UsesNoFanInIfDisabledOrUnsupported) {
   NodeMachine off(/*node_fanin=*/false);
   off.Barrier(2);
   NodeMachine old;
@@ -188,62 +188,62 @@ TEST(MemberCoreNodeTest, MeetsNobodyWhereItIsSwitchedOffOrTheCoordinatorHasNoPar
   old.Accept(2, /*node_collectives=*/false);
   old.Barrier(2);
   EXPECT_FALSE(off.entered());
-  EXPECT_EQ(off.meetings() + old.meetings(), 0u);
+  EXPECT_EQ(off.rounds() + old.rounds(), 0u);
 }
 
-TEST(MemberCoreNodeTest, GroupsWithoutOthersOfTheNodeMeetNobody) {
+TEST(MemberCoreNodeTest, GroupsWithoutOtherMembersOfTheNodeUseNoFanIn) {
   NodeMachine m;
   m.Collective(2, CollectiveCall(), "across", {1, 2});
-  EXPECT_EQ(m.meetings(), 0u);
+  EXPECT_EQ(m.rounds(), 0u);
   m.Collective(3, CollectiveCall(), "all", {2, 1, 0});
-  EXPECT_EQ(m.meetings(), 1u);
+  EXPECT_EQ(m.rounds(), 1u);
 }
 
 TEST(MemberCoreNodeTest, AnAnswerOfTheNodeCompletesTheCollective) {
   NodeMachine m;
   m.Barrier(2);
-  m.Met(MeetingEnd::kAnswered);
+  m.EndRound(FanInEnd::kAnswered);
   EXPECT_TRUE(m.Succeeded(2));
   m.Barrier(3);
-  EXPECT_EQ(m.meeting().contribution.sequence, 1u);
+  EXPECT_EQ(m.round().contribution.sequence, 1u);
 }
 
-TEST(MemberCoreNodeTest, WhatIsNoAnswerIsAskedForByACallOfItsOwn) {
+TEST(MemberCoreNodeTest, AMalformedAnswerLeadsToAnOwnCall) {
   NodeMachine m;
   m.TakeLog();
   m.Barrier(2);
-  m.Met(MeetingEnd::kAnswered, "\xff\xff\xff");
+  m.EndRound(FanInEnd::kAnswered, "\xff\xff\xff");
   EXPECT_THAT(m.TakeLog(), ElementsAre("meet", "BarrierRequest"));
 }
 
-TEST(MemberCoreNodeTest, WhoHasMetNobodySendsWhatItHasPosted) {
+TEST(MemberCoreNodeTest, ALoneMemberSendsItsPostedArrival) {
   NodeMachine m;
   m.Barrier(2);
-  m.MetNobody();
-  EXPECT_EQ(m.sent().attempt, m.meeting().contribution.attempt);
+  m.EndRoundAlone();
+  EXPECT_EQ(m.sent().attempt, m.round().contribution.attempt);
   m.Reply(absl::OkStatus(), v1::BarrierResponse());
   EXPECT_TRUE(m.Succeeded(2));
 }
 
-TEST(MemberCoreNodeTest, LargeCollectivesPass) {
+TEST(MemberCoreNodeTest, LargeCollectivesSkipFanIn) {
   NodeMachine m;
   m.Collective(2, AllGatherOf(100'000));
-  EXPECT_EQ(m.meetings(), 0u);
-  EXPECT_EQ(m.passes(), 1u);
+  EXPECT_EQ(m.rounds(), 0u);
+  EXPECT_EQ(m.skips(), 1u);
   v1::AllGatherResponse answer;
   for (int i = 0; i < 3; ++i) answer.add_payloads(std::string(100'000, 'x'));
   m.Reply(absl::OkStatus(), answer);
   m.Collective(3, AllGatherOf(10));
-  EXPECT_EQ(m.meetings(), 0u) << "others may bring as much as they did";
+  EXPECT_EQ(m.rounds(), 0u) << "others may bring as much as they did";
   m.Reply(absl::OkStatus(), v1::AllGatherResponse());
   m.Collective(4, AllGatherOf(10));
-  EXPECT_EQ(m.meetings(), 1u);
+  EXPECT_EQ(m.rounds(), 1u);
 }
 
-TEST(MemberCoreNodeTest, WhatWasGivenUpIsTakenBackUntilThatIsAcknowledged) {
+TEST(MemberCoreNodeTest, AnAbandonedArrivalIsWithdrawnUntilAcknowledged) {
   NodeMachine m;
   m.Barrier(2);
-  const uint64_t posted = m.meeting().contribution.attempt;
+  const uint64_t posted = m.round().contribution.attempt;
   m.TakeLog();
   m.Cancel(2);
   EXPECT_THAT(m.TakeLog(), ElementsAre("leave", "WithdrawArrivalRequest"));
@@ -261,7 +261,7 @@ TEST(MemberCoreNodeTest, WhatWasGivenUpIsTakenBackUntilThatIsAcknowledged) {
 }
 
 // A withdrawal that is retried under a higher attempt number would withdraw the new call.
-TEST(MemberCoreNodeTest, ACallOfTheSameEndsTheTakingBack) {
+TEST(MemberCoreNodeTest, ARetryEndsTheWithdrawal) {
   NodeMachine m;
   m.Barrier(2);
   m.Cancel(2);
@@ -270,52 +270,52 @@ TEST(MemberCoreNodeTest, ACallOfTheSameEndsTheTakingBack) {
   EXPECT_THAT(m.TakeLog(), ElementsAre("cancel", "meet"));
   m.Advance(absl::Seconds(30));
   EXPECT_THAT(m.TakeLog(), IsEmpty());
-  m.MetNobody();
+  m.EndRoundAlone();
   m.TakeLog();
   m.Cancel(3);
   EXPECT_THAT(m.TakeLog(), ElementsAre("cancel", "WithdrawArrivalRequest"))
       << "what was taken in the first call may still be on its way";
 }
 
-TEST(MemberCoreNodeTest, AnAnswerToALaterSendLeavesNothingToTakeBack) {
+TEST(MemberCoreNodeTest, AnAnswerToALaterSendLeavesNothingToWithdraw) {
   NodeMachine m;
   m.Barrier(2);
-  m.Met(MeetingEnd::kDeadline);
+  m.EndRound(FanInEnd::kDeadline);
   m.TakeLog();
   m.Reply(absl::DeadlineExceededError("rank 2 is missing"));
   EXPECT_THAT(m.TakeLog(), IsEmpty());
   ASSERT_NE(m.EndOf(2), nullptr);
 }
 
-TEST(MemberCoreNodeTest, ARefusalThatRecordsNothingDoesNot) {
+TEST(MemberCoreNodeTest, ARefusalWithoutARecordLeavesAnArrivalToWithdraw) {
   NodeMachine m;
   m.Barrier(2);
-  m.Met(MeetingEnd::kCallAlone);
+  m.EndRound(FanInEnd::kCallAlone);
   m.TakeLog();
   m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
   EXPECT_THAT(m.TakeLog(), ElementsAre("WithdrawArrivalRequest"));
 }
 
 // group.h promises this for RESOURCE_EXHAUSTED: call again with less, or call something else.
-TEST(MemberCoreNodeTest, AfterARefusalTheProgramCallsWhatItLikesOnceTheRefusedIsTakenBack) {
+TEST(MemberCoreNodeTest, AfterARefusalOtherCallsWaitForTheWithdrawal) {
   for (const CollectiveCall& next : {AllGatherOf(5), CollectiveCall()}) {
     NodeMachine m;
     m.Collective(2, AllGatherOf(10));
-    m.Met(MeetingEnd::kCallAlone);
+    m.EndRound(FanInEnd::kCallAlone);
     m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
     m.TakeLog();
     m.Collective(3, next);
     EXPECT_THAT(m.TakeLog(), IsEmpty()) << "a late part of the batch would count for it";
     m.Reply(absl::OkStatus(), v1::WithdrawArrivalResponse());
     EXPECT_THAT(m.TakeLog(), ElementsAre("meet"));
-    EXPECT_EQ(m.meeting().contribution.sequence, 0u);
-    EXPECT_EQ(m.meeting().contribution.payload, next.payload);
-    m.Met(MeetingEnd::kAnswered);
+    EXPECT_EQ(m.round().contribution.sequence, 0u);
+    EXPECT_EQ(m.round().contribution.payload, next.payload);
+    m.EndRound(FanInEnd::kAnswered);
     EXPECT_TRUE(m.Succeeded(3));
   }
 }
 
-TEST(MemberCoreNodeTest, ARefusalIsTheSameToAProgramWithoutMeetings) {
+TEST(MemberCoreNodeTest, ARefusalIsTheSameWithoutFanIn) {
   NodeMachine m(/*node_fanin=*/false);
   m.Collective(2, AllGatherOf(10));
   m.Cancel(2);
@@ -328,10 +328,10 @@ TEST(MemberCoreNodeTest, ARefusalIsTheSameToAProgramWithoutMeetings) {
   EXPECT_THAT(m.TakeLog(), ElementsAre("BarrierRequest"));
 }
 
-TEST(MemberCoreNodeTest, WhoeverWaitsForATakingBackMayGiveUpAndComeAgain) {
+TEST(MemberCoreNodeTest, ACallThatWaitsForAWithdrawalMayBeRetried) {
   NodeMachine m;
   m.Collective(2, AllGatherOf(10));
-  m.Met(MeetingEnd::kCallAlone);
+  m.EndRound(FanInEnd::kCallAlone);
   m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
   m.TakeLog();
   m.Barrier(3);
@@ -351,12 +351,12 @@ TEST(MemberCoreNodeTest, WhoeverWaitsForATakingBackMayGiveUpAndComeAgain) {
 
 // Before it was killed, that daemon may have completed the number for other members. It cannot have
 // completed a malformed call.
-TEST(MemberCoreNodeTest, WhatAnotherDaemonMayHaveTakenIsFixed) {
+TEST(MemberCoreNodeTest, AnArrivalThatAnotherDaemonMayHaveIsFixed) {
   for (const absl::Status& refusal : {absl::ResourceExhaustedError("--max-held-bytes"),
                                       absl::InvalidArgumentError("the label is too long")}) {
     NodeMachine m;
     m.Collective(2, AllGatherOf(10));
-    m.Met(MeetingEnd::kCallAlone);
+    m.EndRound(FanInEnd::kCallAlone);
     m.EndStream();
     m.Step();
     m.Accept(2, /*node_collectives=*/true, /*daemon_instance=*/2);
@@ -367,16 +367,16 @@ TEST(MemberCoreNodeTest, WhatAnotherDaemonMayHaveTakenIsFixed) {
   }
 }
 
-TEST(MemberCoreNodeTest, WhatWasNeverTakenIsNotTakenBack) {
+TEST(MemberCoreNodeTest, AnArrivalThatWasNotTakenIsNotWithdrawn) {
   NodeMachine m;
   m.Barrier(2);
-  m.MetNobody();
+  m.EndRoundAlone();
   m.TakeLog();
   m.Cancel(2);
   EXPECT_THAT(m.TakeLog(), ElementsAre("cancel"));
 }
 
-TEST(MemberCoreNodeTest, TheEndOfTheSessionIsTheEndOfWhatOthersCarry) {
+TEST(MemberCoreNodeTest, ArrivalsInOthersBatchesEndWithTheSession) {
   NodeMachine m;
   m.Barrier(2);
   m.Cancel(2);
@@ -388,7 +388,7 @@ TEST(MemberCoreNodeTest, TheEndOfTheSessionIsTheEndOfWhatOthersCarry) {
   EXPECT_THAT(m.TakeLog(), ElementsAre("cancel", "attach"));
 }
 
-TEST(MemberCoreNodeTest, LeavesOnlyWhenNobodyCountsOnIt) {
+TEST(MemberCoreNodeTest, LeavesAfterItsWithdrawalsHaveEnded) {
   NodeMachine m;
   m.Barrier(2);
   m.Cancel(2);
@@ -407,7 +407,7 @@ TEST(MemberCoreNodeTest, ArrivalsAreRevokedBeforeItAttachesAgainOrRejoins) {
   attaches.EndStream();
   attaches.Step();
   EXPECT_THAT(attaches.TakeLog(), ElementsAre("leave", "attach"));
-  attaches.Met(MeetingEnd::kAnswered);
+  attaches.EndRound(FanInEnd::kAnswered);
   EXPECT_EQ(attaches.EndOf(2), nullptr);
   attaches.Accept(2);
   EXPECT_THAT(attaches.TakeLog(), ElementsAre("BarrierRequest"));
@@ -417,24 +417,24 @@ TEST(MemberCoreNodeTest, ArrivalsAreRevokedBeforeItAttachesAgainOrRejoins) {
   rejoins.TakeLog();
   rejoins.Rejoin(3);
   EXPECT_THAT(rejoins.TakeLog(), ElementsAre("leave", "BarrierRequest", "RejoinRequest"));
-  rejoins.Met(MeetingEnd::kAnswered);
+  rejoins.EndRound(FanInEnd::kAnswered);
   EXPECT_EQ(rejoins.EndOf(2), nullptr);
 }
 
-TEST(MemberCoreNodeTest, SendsForOthersUnderTheirOwnSessions) {
+TEST(MemberCoreNodeTest, SendsPartsUnderTheirOwnSessions) {
   NodeMachine m;
   m.Collective(2, AllGatherOf(3));
   m.SendForNode(3);
   const auto& request = std::get<v1::NodeCollectiveRequest>(m.sent().request);
   EXPECT_EQ(request.context().call().session().counter(), 1u);
   ASSERT_EQ(request.parts_size(), 2);
-  EXPECT_EQ(request.parts(0).attempt(), m.meeting().contribution.attempt);
+  EXPECT_EQ(request.parts(0).attempt(), m.round().contribution.attempt);
   EXPECT_EQ(request.parts(0).wait_timeout().seconds(), 60);
   EXPECT_EQ(request.parts(1).session().counter(), 99u);
   EXPECT_EQ(request.parts(1).payload(), "xxx");
 }
 
-TEST(MemberCoreNodeTest, ACallForTheNodeEndsWithItsPatienceAndIsNotRepeated) {
+TEST(MemberCoreNodeTest, ABatchEndsWithItsPatienceAndIsNotRetried) {
   NodeMachine m;
   m.Barrier(2);
   m.SendForNode(3);
@@ -456,7 +456,7 @@ TEST(MemberCoreNodeTest, ACallForTheNodeEndsWithItsPatienceAndIsNotRepeated) {
 }
 
 // A member may not pass on an answer that it does not accept itself.
-TEST(MemberCoreNodeTest, ACallForTheNodeEndsWithTheMeeting) {
+TEST(MemberCoreNodeTest, ABatchEndsWithItsRound) {
   NodeMachine m;
   m.Barrier(2);
   m.SendForNode(3);
@@ -467,13 +467,13 @@ TEST(MemberCoreNodeTest, ACallForTheNodeEndsWithTheMeeting) {
   EXPECT_TRUE(absl::IsCancelled(m.EndOf(4)->status()));
 }
 
-TEST(MemberCoreNodeTest, AnErrorOfACallForTheNodeBreaksNothing) {
+TEST(MemberCoreNodeTest, AnErrorOfABatchBreaksNothing) {
   NodeMachine m;
   m.Barrier(2);
   m.SendForNode(3);
   m.Reply(absl::AbortedError("this process was lost"));
   EXPECT_EQ(m.EndOf(2), nullptr);
-  m.Met(MeetingEnd::kCallAlone);
+  m.EndRound(FanInEnd::kCallAlone);
   m.Reply(absl::OkStatus(), v1::BarrierResponse());
   EXPECT_TRUE(m.Succeeded(2));
 }
@@ -489,7 +489,7 @@ TEST(MemberCoreNodeTest, OnlyTheRootOfAGatherGetsPayloads) {
     call.kind = CollectiveKind::kGather;
     call.root = root;
     m.Collective(2, call, "backwards", {2, 1, 0});
-    m.Met(MeetingEnd::kAnswered, answer.SerializeAsString());
+    m.EndRound(FanInEnd::kAnswered, answer.SerializeAsString());
     ASSERT_TRUE(m.Succeeded(2));
     EXPECT_EQ(PayloadsOf(**m.EndOf(2)).size(), root == 1 ? 3 : 0);
   }

@@ -183,7 +183,7 @@ TEST(MemberCoreTest, MembersThatAreCutOffTogetherDoNotComeBackTogether) {
   for (const auto& [slot, count] : attempts) EXPECT_LT(count, 100) << "slot " << slot;
 }
 
-TEST(MemberCoreTest, WhoHasStoppedDoesNotAnswerWhatACoordinatorAsks) {
+TEST(MemberCoreTest, AStoppedMemberIgnoresTheCoordinatorsRequests) {
   Machine machine;
   machine.Joined();
   machine.EndStream();
@@ -282,7 +282,7 @@ TEST(MemberCoreTest, RejoinTriesForAnotherCoordinatorTimeout) {
   EXPECT_NE(std::get_if<v1::RejoinRequest>(&machine.last_request()), nullptr);
 }
 
-TEST(MemberCoreTest, CoordinatorThatIsAwayAfterLeaveIsNotMissed) {
+TEST(MemberCoreTest, AfterLeaveNoCoordinatorIsNeeded) {
   Machine machine;
   machine.Joined();
   machine.Leave(2);
@@ -303,7 +303,7 @@ TEST(MemberCoreTest, TimeOutIsLeftToTheCoordinatorAsLongAsItAnswers) {
   EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST(MemberCoreTest, AProcessThatWasStoppedForLongIsToldWhatTheCoordinatorHasSaid) {
+TEST(MemberCoreTest, AProcessThatWasStoppedForLongGetsTheCoordinatorsAnswer) {
   Machine machine;
   machine.Joined();
   machine.Barrier(2, absl::Seconds(30));
@@ -313,7 +313,7 @@ TEST(MemberCoreTest, AProcessThatWasStoppedForLongIsToldWhatTheCoordinatorHasSai
 }
 
 // INTERNAL and UNKNOWN come from a proxy, or from gRPC for a stream that was reset.
-TEST(MemberCoreTest, WhatDoesNotComeFromTheCoordinatorsCoreIsNoAnswerToACallNorToTheStream) {
+TEST(MemberCoreTest, TransportErrorsAreNoAnswers) {
   for (const absl::Status& status : {absl::UnavailableError("a"), absl::UnknownError("b"),
                                      absl::InternalError("c"), absl::CancelledError("d")}) {
     Machine machine;
@@ -345,7 +345,7 @@ TEST(MemberCoreTest, AnErrorThatNeverEndsIsReportedAfterTheCoordinatorTimeout) {
   EXPECT_THAT(std::string(machine.EndOf(2)->message()), HasSubstr("proxy error"));
 }
 
-TEST(MemberCoreTest, CallThatTheCoordinatorCannotTakeYetIsRepeatedUnderTheSameNumber) {
+TEST(MemberCoreTest, ADeferredCallIsRetriedUnderTheSameNumber) {
   Machine machine;
   machine.Joined();
   machine.Barrier(2, absl::Hours(1));

@@ -33,7 +33,7 @@ class NodeDriverTest : public ::testing::Test {
   // Lets both members join, and meet once. The daemon supports node collectives.
   void Start() {
     for (const int rank : {0, 1}) Join(rank, {kLong, kLong});
-    while (!HaveMet()) {
+    while (!SendTogether()) {
     }
   }
 
@@ -42,7 +42,7 @@ class NodeDriverTest : public ::testing::Test {
     members_.clear();
   }
 
-  void Join(int rank, const MeetingTimes& times) {
+  void Join(int rank, const FanInTimes& times) {
     Joining joining = BeginToJoin(rank, times);
     ASSERT_TRUE(joining.place.get().ok());
     members_.push_back(std::move(joining.member));
@@ -57,13 +57,13 @@ class NodeDriverTest : public ::testing::Test {
     std::future<Reply> place;
   };
   // Gives the member its place. Returns without waiting until the member has taken it.
-  Joining BeginToJoin(int rank, const MeetingTimes& times) {
+  Joining BeginToJoin(int rank, const FanInTimes& times) {
     Member member;
     member.driver = *MemberDriver::Start(OptionsOf(rank), coordinator_.NewTransport(), times);
     member.stream = coordinator_.NextStream();
     member.stream->Accept(rank + 1, {}, /*node_collectives=*/true);
     auto joining = std::async(std::launch::async, [driver = member.driver.get()] {
-      return driver->Call(nullptr, [](MemberCore& core, SteadyTime now, CallId id) {
+      return driver->CallAndWait(nullptr, [](MemberCore& core, SteadyTime now, CallId id) {
         return core.Join(now, id, JobOptions(), Deadline(now, absl::Hours(1)));
       });
     });
@@ -73,7 +73,7 @@ class NodeDriverTest : public ::testing::Test {
   std::future<Reply> Begin(int rank, CollectiveCall call, absl::Duration timeout = absl::Hours(1),
                            Cancellation* cancellation = nullptr) {
     return std::async(std::launch::async, [=, call = std::move(call)] {
-      return members_[rank].driver->Call(
+      return members_[rank].driver->CallAndWait(
           cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
             return member.Collective(now, id, {epoch_, "", {}}, call, Deadline(now, timeout));
           });
@@ -98,20 +98,20 @@ class NodeDriverTest : public ::testing::Test {
   };
   // Begins the collective on both members until they meet. Two members that arrive at the same
   // moment may each send their own call; then both begin again.
-  Together Meet(const std::function<std::future<Reply>(int rank)>& begin) {
+  Together CallTogether(const std::function<std::future<Reply>(int rank)>& begin) {
     while (true) {
-      Together met{{begin(0), begin(1)}, coordinator_.NextCall(), {}};
-      if (const auto* r = std::get_if<v1::NodeCollectiveRequest>(&met.call->request)) {
-        met.request = *r;
-        return met;
+      Together together{{begin(0), begin(1)}, coordinator_.NextCall(), {}};
+      if (const auto* r = std::get_if<v1::NodeCollectiveRequest>(&together.call->request)) {
+        together.request = *r;
+        return together;
       }
-      AnswerOwn(met.call);
+      AnswerOwn(together.call);
       AnswerOwn(coordinator_.NextCall());
-      for (auto& reply : met.replies) EXPECT_TRUE(reply.get().ok());
+      for (auto& reply : together.replies) EXPECT_TRUE(reply.get().ok());
     }
   }
-  Together MeetInBarrier() {
-    return Meet([this](int rank) { return Barrier(rank); });
+  Together BarrierTogether() {
+    return CallTogether([this](int rank) { return Barrier(rank); });
   }
 
   static void AnswerOwn(const std::shared_ptr<FakeCoordinator::Call>& call) {
@@ -119,8 +119,8 @@ class NodeDriverTest : public ::testing::Test {
     barrier ? call->Reply(absl::OkStatus(), v1::BarrierResponse())
             : call->Reply(absl::OkStatus(), v1::AllGatherResponse());
   }
-  static void ExpectSuccess(Together* met) {
-    for (auto& reply : met->replies) EXPECT_TRUE(reply.get().ok());
+  static void ExpectSuccess(Together* together) {
+    for (auto& reply : together->replies) EXPECT_TRUE(reply.get().ok());
   }
 
   static v1::NodeCollectiveResponse Completed(const v1::NodeCollectiveRequest& request) {
@@ -136,7 +136,7 @@ class NodeDriverTest : public ::testing::Test {
 
   // Runs one barrier of both members. Returns false if one of them has not mapped the memory yet:
   // another thread than the joining one may do that.
-  bool HaveMet() {
+  bool SendTogether() {
     std::future<Reply> replies[] = {Barrier(0, absl::Seconds(5)), Barrier(1, absl::Seconds(5))};
     bool together = false;
     for (int arrivals = 0; arrivals < 2 && !together; ++arrivals) {
@@ -193,70 +193,72 @@ class NodeDriverTest : public ::testing::Test {
   }
 };
 
-TEST_F(NodeDriverTest, OneCallGoesOutForAll) {
+TEST_F(NodeDriverTest, OneCallIsSentForAllMembers) {
   Start();
   for (int i = 0; i < 100; ++i) {
-    Together met = MeetInBarrier();
-    EXPECT_EQ(met.request.kind(), v1::COLLECTIVE_KIND_BARRIER);
-    ASSERT_EQ(met.request.parts_size(), 2);
-    EXPECT_NE(AttemptOf(met.request, 1), 0u);
-    EXPECT_NE(AttemptOf(met.request, 2), 0u);
-    met.call->Reply(absl::OkStatus(), Completed(met.request));
-    ExpectSuccess(&met);
+    Together together = BarrierTogether();
+    EXPECT_EQ(together.request.kind(), v1::COLLECTIVE_KIND_BARRIER);
+    ASSERT_EQ(together.request.parts_size(), 2);
+    EXPECT_NE(AttemptOf(together.request, 1), 0u);
+    EXPECT_NE(AttemptOf(together.request, 2), 0u);
+    together.call->Reply(absl::OkStatus(), Completed(together.request));
+    ExpectSuccess(&together);
   }
 }
 
-TEST_F(NodeDriverTest, AllGetTheAnswerThatOneHasGot) {
+TEST_F(NodeDriverTest, AllMembersGetTheSendersAnswer) {
   Start();
-  Together met = Meet([this](int rank) { return AllGather(rank, absl::StrCat("of ", rank)); });
-  EXPECT_EQ(met.request.kind(), v1::COLLECTIVE_KIND_ALL_GATHER);
-  for (const v1::NodeArrival& part : met.request.parts()) {
+  Together together =
+      CallTogether([this](int rank) { return AllGather(rank, absl::StrCat("of ", rank)); });
+  EXPECT_EQ(together.request.kind(), v1::COLLECTIVE_KIND_ALL_GATHER);
+  for (const v1::NodeArrival& part : together.request.parts()) {
     EXPECT_EQ(part.payload(), absl::StrCat("of ", part.session().counter() - 1));
   }
-  v1::NodeCollectiveResponse answer = Completed(met.request);
+  v1::NodeCollectiveResponse answer = Completed(together.request);
   answer.add_payloads("of 0");
   answer.add_payloads("of 1");
   answer.set_stop_requested(true);
-  met.call->Reply(absl::OkStatus(), answer);
-  for (auto& reply : met.replies) {
+  together.call->Reply(absl::OkStatus(), answer);
+  for (auto& reply : together.replies) {
     EXPECT_THAT(PayloadsOf(*reply.get()), ElementsAre("of 0", "of 1"));
   }
   for (const Member& member : members_) EXPECT_TRUE(member.driver->StopRequested(epoch_));
 }
 
-TEST_F(NodeDriverTest, WhereTheCoordinatorTakesNothingEachCallsByItselfAtOnce) {
+TEST_F(NodeDriverTest, IfTheCoordinatorCompletesNothingEachMemberCallsAtOnce) {
   Start();
-  Together met = MeetInBarrier();
-  met.call->Reply(absl::OkStatus(), Resend());
+  Together together = BarrierTogether();
+  together.call->Reply(absl::OkStatus(), Resend());
   for (const auto& [session, call] : NextBarriers()) {
-    EXPECT_GT(call->attempt, AttemptOf(met.request, session));
+    EXPECT_GT(call->attempt, AttemptOf(together.request, session));
     AnswerOwn(call);
   }
-  ExpectSuccess(&met);
+  ExpectSuccess(&together);
 }
 
-TEST_F(NodeDriverTest, AnErrorOfTheCallForAllIsNobodysError) {
+TEST_F(NodeDriverTest, AnErrorOfTheBatchEndsNoCall) {
   Start();
-  Together met = MeetInBarrier();
-  met.call->Reply(absl::AbortedError("the sender was lost"));
+  Together together = BarrierTogether();
+  together.call->Reply(absl::AbortedError("the sender was lost"));
   for (const auto& [session, call] : NextBarriers()) AnswerOwn(call);
-  ExpectSuccess(&met);
+  ExpectSuccess(&together);
 }
 
-TEST_F(NodeDriverTest, WhoIsNotNamedCallsByItself) {
+TEST_F(NodeDriverTest, AMemberWhosePartIsNotCompletedCalls) {
   Start();
-  Together met = MeetInBarrier();
+  Together together = BarrierTogether();
   v1::NodeCollectiveResponse answer;
   answer.add_completed(0);
-  met.call->Reply(absl::OkStatus(), answer);
+  together.call->Reply(absl::OkStatus(), answer);
   v1::BarrierRequest own;
   const auto left_out = coordinator_.Next(&own);
-  EXPECT_EQ(own.context().call().session().counter(), met.request.parts(1).session().counter());
+  EXPECT_EQ(own.context().call().session().counter(),
+            together.request.parts(1).session().counter());
   AnswerOwn(left_out);
-  ExpectSuccess(&met);
+  ExpectSuccess(&together);
 }
 
-TEST_F(NodeDriverTest, WhoComesAloneSendsByItself) {
+TEST_F(NodeDriverTest, ALoneArrivalIsSentOnItsOwn) {
   for (const int rank : {0, 1}) Join(rank, {/*gather=*/1, kLong});
   auto zero = Barrier(0);
   v1::BarrierRequest request;
@@ -269,14 +271,14 @@ TEST_F(NodeDriverTest, WhoComesAloneSendsByItself) {
   EXPECT_TRUE(one.get().ok());
 }
 
-TEST_F(NodeDriverTest, WhereNotAllHaveTheMemoryEachCallsByItself) {
+TEST_F(NodeDriverTest, WithoutCommonMemoryEachMemberCalls) {
   Join(0, {kLong, kLong});
   auto zero = Barrier(0);
   coordinator_.NextCall()->Reply(absl::OkStatus(), v1::BarrierResponse());
   EXPECT_TRUE(zero.get().ok());
 }
 
-TEST_F(NodeDriverTest, WhatIsTooLargeForTheMemoryGoesByItself) {
+TEST_F(NodeDriverTest, ATooLargeArrivalIsSentOnItsOwn) {
   Start();
   const std::string large(10'000, 'x');
   std::future<Reply> replies[] = {AllGather(0, large), AllGather(1, large)};
@@ -290,31 +292,31 @@ TEST_F(NodeDriverTest, WhatIsTooLargeForTheMemoryGoesByItself) {
 }
 
 // The other member's part has been sent, and may count.
-TEST_F(NodeDriverTest, WhoStopsWaitingTakesItsArrivalBack) {
+TEST_F(NodeDriverTest, ACancelledMemberRevokesItsArrival) {
   Start();
   Cancellation cancellations[2];
-  Together met =
-      Meet([&](int rank) { return Barrier(rank, absl::Hours(1), &cancellations[rank]); });
-  const uint64_t follower = met.request.parts(1).session().counter();
+  Together together =
+      CallTogether([&](int rank) { return Barrier(rank, absl::Hours(1), &cancellations[rank]); });
+  const uint64_t follower = together.request.parts(1).session().counter();
   cancellations[follower - 1].Cancel();
-  EXPECT_TRUE(absl::IsCancelled(met.replies[follower - 1].get().status()));
+  EXPECT_TRUE(absl::IsCancelled(together.replies[follower - 1].get().status()));
   v1::WithdrawArrivalRequest withdraw;
   const auto withdrawal = coordinator_.Next(&withdraw);
   EXPECT_EQ(withdraw.call().session().counter(), follower);
-  EXPECT_GT(withdraw.call().attempt(), AttemptOf(met.request, follower));
+  EXPECT_GT(withdraw.call().attempt(), AttemptOf(together.request, follower));
   withdrawal->Reply(absl::OkStatus(), v1::WithdrawArrivalResponse());
-  met.call->Reply(absl::OkStatus(), Completed(met.request));
-  EXPECT_TRUE(met.replies[2 - follower].get().ok());
+  together.call->Reply(absl::OkStatus(), Completed(together.request));
+  EXPECT_TRUE(together.replies[2 - follower].get().ok());
 }
 
-TEST_F(NodeDriverTest, TheOneWhoSendsForAllCanBeCancelled) {
+TEST_F(NodeDriverTest, TheSenderCanBeCancelled) {
   Start();
   Cancellation cancellations[2];
-  Together met =
-      Meet([&](int rank) { return Barrier(rank, absl::Hours(1), &cancellations[rank]); });
-  const uint64_t sender = met.request.context().call().session().counter();
+  Together together =
+      CallTogether([&](int rank) { return Barrier(rank, absl::Hours(1), &cancellations[rank]); });
+  const uint64_t sender = together.request.context().call().session().counter();
   cancellations[sender - 1].Cancel();
-  EXPECT_TRUE(absl::IsCancelled(met.replies[sender - 1].get().status()));
+  EXPECT_TRUE(absl::IsCancelled(together.replies[sender - 1].get().status()));
   // The other member sends its own call, and the sender withdraws its own arrival.
   bool own = false, withdrawn = false;
   for (int i = 0; i < 2; ++i) {
@@ -328,10 +330,10 @@ TEST_F(NodeDriverTest, TheOneWhoSendsForAllCanBeCancelled) {
     }
   }
   EXPECT_TRUE(own && withdrawn);
-  EXPECT_TRUE(met.replies[2 - sender].get().ok());
+  EXPECT_TRUE(together.replies[2 - sender].get().ok());
 }
 
-TEST_F(NodeDriverTest, WhoWaitsInVainAsksTheCoordinatorWhoIsMissing) {
+TEST_F(NodeDriverTest, AtItsDeadlineAMemberAsksWhichRanksAreMissing) {
   Start();
   auto zero = Barrier(0, absl::Milliseconds(20));
   v1::BarrierRequest request;
@@ -344,8 +346,8 @@ TEST_F(NodeDriverTest, WhoWaitsInVainAsksTheCoordinatorWhoIsMissing) {
 
 TEST_F(NodeDriverTest, ASessionsArrivalsEndWithIt) {
   Start();
-  Together met = MeetInBarrier();
-  const uint64_t follower = met.request.parts(1).session().counter();
+  Together together = BarrierTogether();
+  const uint64_t follower = together.request.parts(1).session().counter();
   members_[follower - 1].stream->End(absl::UnavailableError("connection reset"));
   coordinator_.NextStream()->Accept(11, {}, /*node_collectives=*/true);
   v1::BarrierRequest own;
@@ -354,17 +356,17 @@ TEST_F(NodeDriverTest, ASessionsArrivalsEndWithIt) {
   AnswerOwn(own_call);
   v1::NodeCollectiveResponse of_the_sender;
   of_the_sender.add_completed(0);
-  met.call->Reply(absl::OkStatus(), of_the_sender);
-  ExpectSuccess(&met);
+  together.call->Reply(absl::OkStatus(), of_the_sender);
+  ExpectSuccess(&together);
   // In the new session the members meet again.
-  met = MeetInBarrier();
-  EXPECT_NE(AttemptOf(met.request, 11), 0u);
-  met.call->Reply(absl::OkStatus(), Completed(met.request));
-  ExpectSuccess(&met);
+  together = BarrierTogether();
+  EXPECT_NE(AttemptOf(together.request, 11), 0u);
+  together.call->Reply(absl::OkStatus(), Completed(together.request));
+  ExpectSuccess(&together);
 }
 
 // A log line may block on a full pipe.
-TEST_F(NodeDriverTest, ALogLineThatIsNotTakenHoldsNobodyUp) {
+TEST_F(NodeDriverTest, ABlockedLogDelaysNoMember) {
   Join(0, {kLong, kLong});
   std::promise<void> told, taken;
   SetLogSink([&, told_once = false](LogLevel, absl::string_view line) mutable {
@@ -383,13 +385,14 @@ TEST_F(NodeDriverTest, ALogLineThatIsNotTakenHoldsNobodyUp) {
   SetLogSink(nullptr);
 }
 
-TEST_F(NodeDriverTest, AMemberThatRejoinsMeetsNobody) {
+TEST_F(NodeDriverTest, ARejoiningMemberUsesNoFanIn) {
   Start();
   auto zero = Barrier(0);
   auto rejoin = std::async(std::launch::async, [this] {
-    return members_[0].driver->Call(nullptr, [&](MemberCore& core, SteadyTime now, CallId id) {
-      return core.Rejoin(now, id, epoch_, Deadline(now, absl::Hours(1)));
-    });
+    return members_[0].driver->CallAndWait(
+        nullptr, [&](MemberCore& core, SteadyTime now, CallId id) {
+          return core.Rejoin(now, id, epoch_, Deadline(now, absl::Hours(1)));
+        });
   });
   const std::shared_ptr<FakeCoordinator::Call> calls[] = {coordinator_.NextCall(),
                                                           coordinator_.NextCall()};
@@ -401,7 +404,7 @@ TEST_F(NodeDriverTest, AMemberThatRejoinsMeetsNobody) {
   EXPECT_FALSE(zero.get().ok());
 }
 
-TEST_F(NodeDriverTest, AJobThatIsDestroyedLeavesNobodyWaiting) {
+TEST_F(NodeDriverTest, DestroyingAJobEndsAllWaits) {
   Start();
   auto zero = Barrier(0);
   members_[0].driver->Close();

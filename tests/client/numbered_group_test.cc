@@ -15,14 +15,14 @@ constexpr CallOptions kOptions = {absl::Seconds(60)};
 
 // Returns the name of the next group that this rank and the others agree on.
 std::string NameOfNext(const Group& world, bool keep) {
-  auto numbered = MeetInNumberedGroup(world, "a test", kOptions);
+  auto numbered = AgreeOnNumberedGroup(world, "a test", kOptions);
   EXPECT_TRUE(numbered.ok()) << numbered.status();
   if (!numbered.ok()) return "";
   if (keep) numbered->Keep();
   return numbered->group().name();
 }
 
-TEST(NumberedGroupTest, OneIsUsedAgainUntilARankHasFailedInIt) {
+TEST(NumberedGroupTest, IsReusedUntilARankHasFailedInIt) {
   FakeJob job(3);
   job.Run([](int rank, const Group& world) {
     const std::string first = NameOfNext(world, /*keep=*/true);
@@ -40,7 +40,7 @@ TEST(NumberedGroupTest, HasTheRanksOfItsGroupAndANameThatFits) {
   const std::string longest(256, 'x');
   job.RunRanks({3, 1}, [&](int rank, const Group&) {
     const Group part = job.group(rank, longest, {3, 1});
-    auto numbered = MeetInNumberedGroup(part, "a test", kOptions);
+    auto numbered = AgreeOnNumberedGroup(part, "a test", kOptions);
     ASSERT_TRUE(numbered.ok()) << numbered.status();
     EXPECT_EQ(numbered->group().ranks(), part.ranks());
     EXPECT_EQ(numbered->group().rank(), part.rank());

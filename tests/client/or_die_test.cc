@@ -24,7 +24,7 @@ std::unique_ptr<Job> JoinSerial() {
   return OrDie(Job::Join(options));
 }
 
-TEST(OrDieTest, ReturnsWhatItIsGiven) {
+TEST(OrDieTest, ReturnsItsArgument) {
   OrDie(absl::OkStatus());
   const std::unique_ptr<Job> job = JoinSerial();
   OrDie(job->Barrier("loaded"));
@@ -48,7 +48,7 @@ TEST(OrDieTest, WithoutAJobTheProcessIsNoRank) {
               "^process \\(or_die_test.cc:[0-9]+\\): .*no coordinator is named");
 }
 
-TEST(OrDieTest, OutputIsNotLostAndTheSchedulerIsTold) {
+TEST(OrDieTest, OutputIsFlushedAndTheSchedulerLearnsTheReason) {
   const std::string path = testing::MakeTempDir() + "/termination-log";
   setenv("MUSTER_TERMINATION_LOG", path.c_str(), 1);
   EXPECT_EXIT(

@@ -52,9 +52,9 @@ class PollingTurnsTest : public ::testing::Test {
     changed_.wait(lock, [&] { return in_poll_ && poller_ == thread; });
   }
   // Blocks until `polls` polls that did not wait have been made.
-  void AwaitLooksOfTheStandIn(int polls) {
+  void AwaitStandInPolls(int polls) {
     PollingTurns::Lock lock(mutex_);
-    changed_.wait(lock, [&] { return looks_ >= polls; });
+    changed_.wait(lock, [&] { return stand_in_polls_ >= polls; });
   }
   bool Polls(const Thread& thread) {
     PollingTurns::Lock lock(mutex_);
@@ -63,7 +63,7 @@ class PollingTurnsTest : public ::testing::Test {
 
   PollingTurns turns_;
   std::mutex mutex_;
-  int looks_ = 0;
+  int stand_in_polls_ = 0;
   int polls_ended_ = 0;
   bool woken_ = false;
 
@@ -79,7 +79,7 @@ class PollingTurnsTest : public ::testing::Test {
     EXPECT_FALSE(in_poll_) << "two poll";
     in_poll_ = true;
     poller_ = std::this_thread::get_id();
-    if (how == PollingTurns::How::kNow) ++looks_;
+    if (how == PollingTurns::How::kNow) ++stand_in_polls_;
     changed_.notify_all();
     if (how == PollingTurns::How::kUntilWoken) {
       changed_.wait(lock, [this] { return std::exchange(woken_, false); });
@@ -92,7 +92,7 @@ class PollingTurnsTest : public ::testing::Test {
   std::thread::id poller_;
 };
 
-TEST_F(PollingTurnsTest, WhoeverIsReadyPollsNot) {
+TEST_F(PollingTurnsTest, AReadyThreadDoesNotPoll) {
   Thread one;
   one.ready = true;
   Start(&one);
@@ -100,7 +100,7 @@ TEST_F(PollingTurnsTest, WhoeverIsReadyPollsNot) {
   EXPECT_EQ(polls_ended_, 0);
 }
 
-TEST_F(PollingTurnsTest, OnePollsForAllAndThenTheNextInLine) {
+TEST_F(PollingTurnsTest, OneThreadPollsForAllThenTheNextInLine) {
   Thread one, two, three;
   Start(&one);
   AwaitPollOf(one.id);
@@ -114,7 +114,7 @@ TEST_F(PollingTurnsTest, OnePollsForAllAndThenTheNextInLine) {
 }
 
 // A thread may wait for something that needs no polling, and then come back to wait for the turn.
-TEST_F(PollingTurnsTest, WhoeverDoesSomethingElseIsPassedOver) {
+TEST_F(PollingTurnsTest, ABusyThreadIsSkipped) {
   Thread one, two, three;
   Start(&one);
   AwaitPollOf(one.id);
@@ -130,7 +130,7 @@ TEST_F(PollingTurnsTest, WhoeverDoesSomethingElseIsPassedOver) {
   End(&two);
 }
 
-TEST_F(PollingTurnsTest, TheStandInPollsWhileNobodyElseDoes) {
+TEST_F(PollingTurnsTest, TheStandInPollsWhileNoOtherThreadDoes) {
   Thread one;
   bool stopping = false;
   std::thread stand_in([&] {
@@ -145,7 +145,7 @@ TEST_F(PollingTurnsTest, TheStandInPollsWhileNobodyElseDoes) {
   }
   AwaitPollOf(one.id);
   End(&one);
-  AwaitLooksOfTheStandIn(1);
+  AwaitStandInPolls(1);
   AwaitPollOf(stand_in.get_id());
   {
     PollingTurns::Lock lock(mutex_);

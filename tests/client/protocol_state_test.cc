@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "client/src/protocol/groups/collective_sequence.h"
-#include "client/src/protocol/groups/lease_ledger.h"
-#include "client/src/protocol/groups/membership.h"
+#include "client/src/protocol/groups/lease_records.h"
+#include "client/src/protocol/groups/member_epochs.h"
 #include "client/src/protocol/messages/session_state.h"
 
 namespace muster::internal {
@@ -63,21 +63,21 @@ v1::JoinResponse PlaceIn(const EpochId& epoch) {
   return place;
 }
 
-TEST(MembershipTest, OnlyTheOwnEpochBreaksAndTheFirstReasonCounts) {
-  Membership membership;
-  membership.Entered(kNow, PlaceIn(kEpoch));
-  membership.Ended({100, 43}, {absl::AbortedError("another daemon's"), {}, kNow, {}});
-  EXPECT_TRUE(membership.HealthOf(kEpoch).ok());
-  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
-  membership.Ended(kEpoch, {absl::AbortedError("later"), {}, kNow, {}});
-  EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
+TEST(MemberEpochsTest, OnlyTheOwnEpochBreaksAndTheFirstReasonCounts) {
+  MemberEpochs epochs;
+  epochs.Entered(kNow, PlaceIn(kEpoch));
+  epochs.Ended({100, 43}, {absl::AbortedError("another daemon's"), {}, kNow, {}});
+  EXPECT_TRUE(epochs.HealthOf(kEpoch).ok());
+  epochs.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
+  epochs.Ended(kEpoch, {absl::AbortedError("later"), {}, kNow, {}});
+  EXPECT_EQ(epochs.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
-TEST(MembershipTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
-  Membership membership;
-  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
-  membership.Entered(kNow, PlaceIn(kEpoch));
-  EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
+TEST(MemberEpochsTest, ALossReportedBeforeThePlaceIsKept) {
+  MemberEpochs epochs;
+  epochs.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
+  epochs.Entered(kNow, PlaceIn(kEpoch));
+  EXPECT_EQ(epochs.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
 CollectiveCall Barrier(const std::string& label) {
@@ -116,7 +116,7 @@ TEST(CollectiveSequenceTest, OverlappingCallsAreRefused) {
               HasSubstr("Barrier('a') op 0 of the world is in progress in another thread"));
 }
 
-TEST(CollectiveSequenceTest, WhatWasSentIsRepeatedWhateverTheValueIsNow) {
+TEST(CollectiveSequenceTest, ARetrySendsTheFirstValue) {
   CollectiveSequence sequence("group 'g'");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
   sequence.End(kTimedOut, 1, false);
@@ -132,21 +132,21 @@ TEST(CollectiveSequenceTest, WhatWasSentIsRepeatedWhateverTheValueIsNow) {
   EXPECT_TRUE(sequence.Begin(Barrier("x")).ok());
 }
 
-TEST(CollectiveSequenceTest, WhatWasNeverSentFixesNothing) {
+TEST(CollectiveSequenceTest, AnUnsentCallFixesNothing) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Barrier("a")).ok());
   sequence.End(absl::CancelledError(), 0, false);
   EXPECT_TRUE(sequence.Begin(Barrier("b")).ok());
 }
 
-TEST(CollectiveSequenceTest, WhatTheCoordinatorRefusedFixesNothing) {
+TEST(CollectiveSequenceTest, ARefusedSendFixesNothing) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "too large")).ok());
   sequence.End(absl::ResourceExhaustedError("limit"), 1, false);
   EXPECT_TRUE(sequence.Begin(Broadcast(0, "small")).ok());
 }
 
-TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesTheNumberIfNothingElseCanCount) {
+TEST(CollectiveSequenceTest, RefusalOfARetryFreesTheNumberIfNoOtherSendCanCount) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "too large")).ok());
   sequence.End(kTimedOut, 1, false);
@@ -157,7 +157,7 @@ TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesTheNumberIfNothingElseCanC
   EXPECT_TRUE(sequence.Begin(Barrier("x")).ok());
 }
 
-TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesNothing) {
+TEST(CollectiveSequenceTest, RefusalOfARetryFreesNothing) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
   sequence.End(kTimedOut, 1, false);
@@ -167,7 +167,7 @@ TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesNothing) {
   EXPECT_EQ(sequence.call().payload, "abc");
 }
 
-TEST(CollectiveSequenceTest, ARepetitionWithOtherArgumentsIsRefused) {
+TEST(CollectiveSequenceTest, ARetryWithOtherArgumentsIsRefused) {
   CollectiveSequence sequence("the world");
   CollectiveCall call = Broadcast(0, "abc");
   call.arguments = 1;
@@ -181,7 +181,7 @@ TEST(CollectiveSequenceTest, ARepetitionWithOtherArgumentsIsRefused) {
   EXPECT_THAT(std::string(other.message()), HasSubstr("is repeated with other arguments"));
 }
 
-TEST(CollectiveSequenceTest, WhatIsRefusedToAllIsFreeForOtherContentHoweverOftenItWasSent) {
+TEST(CollectiveSequenceTest, ARefusalToAllRanksFreesTheNumber) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
   sequence.End(kTimedOut, 3, false);
@@ -226,52 +226,53 @@ v1::LeaseResult Result(uint64_t token, const std::string& value) {
   return result;
 }
 
-TEST(LeaseLedgerTest, KnowsTheRequestOfAHeldLease) {
-  LeaseLedger ledger;
-  const uint64_t first = ledger.NewRequest();
-  const uint64_t second = ledger.NewRequest();
+TEST(LeaseRecordsTest, KnowsTheRequestOfAHeldLease) {
+  LeaseRecords records;
+  const uint64_t first = records.NewRequest();
+  const uint64_t second = records.NewRequest();
   EXPECT_NE(first, second);
-  ledger.Granted(kWork, second, 1000);
-  EXPECT_EQ(ledger.End(999), std::nullopt);
-  EXPECT_EQ(ledger.End(1000), second);
-  EXPECT_EQ(ledger.End(1000), std::nullopt);
+  records.Granted(kWork, second, 1000);
+  EXPECT_EQ(records.End(999), std::nullopt);
+  EXPECT_EQ(records.End(1000), second);
+  EXPECT_EQ(records.End(1000), std::nullopt);
 }
 
-TEST(LeaseLedgerTest, KeepsOnlyWhatStands) {
-  LeaseLedger ledger;
-  ledger.Granted(kWork, 1, 1000);
-  ledger.Granted({"other", LeaseScope::kNode}, 2, 1001);
-  ledger.KeepOnly({1001, 7});
-  EXPECT_FALSE(ledger.Holds(1000));
-  EXPECT_TRUE(ledger.Holds(1001));
+TEST(LeaseRecordsTest, KeepsOnlyListedLeases) {
+  LeaseRecords records;
+  records.Granted(kWork, 1, 1000);
+  records.Granted({"other", LeaseScope::kNode}, 2, 1001);
+  records.KeepOnly({1001, 7});
+  EXPECT_FALSE(records.Holds(1000));
+  EXPECT_TRUE(records.Holds(1001));
 }
 
-TEST(LeaseLedgerTest, ClaimsTheLatestResultsThatFitAndTheHighestToken) {
-  LeaseLedger ledger;
+TEST(LeaseRecordsTest, ClaimsTheLatestResultsThatFitAndTheHighestToken) {
+  LeaseRecords records;
   const size_t room = Result(1, std::string(100, 'x')).ByteSizeLong() * 2;
-  ledger.Completed({"a", LeaseScope::kJob}, Result(1200, std::string(90, 'a')), room);
-  ledger.Completed({"b", LeaseScope::kJob}, Result(1100, std::string(90, 'b')), room);
-  ledger.Completed({"b", LeaseScope::kJob}, Result(1101, std::string(90, 'B')), room);
-  ledger.Completed({"c", LeaseScope::kJob}, Result(1102, std::string(90, 'c')), room);
+  records.Completed({"a", LeaseScope::kJob}, Result(1200, std::string(90, 'a')), room);
+  records.Completed({"b", LeaseScope::kJob}, Result(1100, std::string(90, 'b')), room);
+  records.Completed({"b", LeaseScope::kJob}, Result(1101, std::string(90, 'B')), room);
+  records.Completed({"c", LeaseScope::kJob}, Result(1102, std::string(90, 'c')), room);
   v1::Claim claim;
-  ledger.AddTo(&claim);
+  records.AddTo(&claim);
   EXPECT_EQ(claim.highest_token(), 1200);
   ASSERT_EQ(claim.completed_leases_size(), 2);
   EXPECT_EQ(claim.completed_leases(0).name(), "c");
   EXPECT_EQ(claim.completed_leases(1).result().token(), 1101);
 }
 
-TEST(LeaseLedgerTest, AClaimStaysSmallThoughEveryStepHasALease) {
-  LeaseLedger ledger;
-  const int steps = LeaseLedger::kMaxCompleted + 10;
+TEST(LeaseRecordsTest, AClaimStaysSmallWithALeaseInEachStep) {
+  LeaseRecords records;
+  const int steps = LeaseRecords::kMaxCompleted + 10;
   for (int step = 1; step <= steps; ++step) {
-    ledger.Completed({"step " + std::to_string(step), LeaseScope::kJob}, Result(step, ""), 1 << 20);
+    records.Completed({"step " + std::to_string(step), LeaseScope::kJob}, Result(step, ""),
+                      1 << 20);
   }
   v1::Claim claim;
-  ledger.AddTo(&claim);
-  ASSERT_EQ(claim.completed_leases_size(), static_cast<int>(LeaseLedger::kMaxCompleted));
+  records.AddTo(&claim);
+  ASSERT_EQ(claim.completed_leases_size(), static_cast<int>(LeaseRecords::kMaxCompleted));
   EXPECT_EQ(claim.completed_leases(0).result().token(), steps);
-  EXPECT_EQ(claim.completed_leases(LeaseLedger::kMaxCompleted - 1).result().token(), 11);
+  EXPECT_EQ(claim.completed_leases(LeaseRecords::kMaxCompleted - 1).result().token(), 11);
 }
 
 }  // namespace

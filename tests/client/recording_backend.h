@@ -81,9 +81,9 @@ class RecordingBackend final : public internal::Backend {
 };
 
 // A communicator of four ranks over a RecordingBackend.
-class FrontEndTest : public ::testing::Test {
+class CommunicatorTest : public ::testing::Test {
  protected:
-  FrontEndTest() : comm_(job_.world(1), Options(), "recording", MakeBackend()) {}
+  CommunicatorTest() : comm_(job_.world(1), Options(), "recording", MakeBackend()) {}
 
   static CommunicatorOptions Options() {
     CommunicatorOptions options;

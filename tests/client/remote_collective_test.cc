@@ -67,7 +67,7 @@ TEST_F(RemoteCollectiveTest, AGroupsNameGoesWithOneOrderOfItsRanks) {
 }
 
 // The member reports released groups after a while, or once there are enough of them.
-TEST_F(RemoteCollectiveTest, GroupsWithoutAHandleAreLetGo) {
+TEST_F(RemoteCollectiveTest, GroupsWithoutAHandleAreReleased) {
   Join();
   int released = 0;
   const auto answer_next = [&] {
@@ -205,7 +205,7 @@ TEST_F(RemoteCollectiveTest, LostConnectionIsGivenUpAfterTheCoordinatorTimeout) 
   EXPECT_THAT(Message(status), HasSubstr("last error: connection reset by peer"));
 }
 
-TEST_F(RemoteCollectiveTest, TimeOutIsTheCoordinatorsToTellAndMayBeRepeated) {
+TEST_F(RemoteCollectiveTest, ATimeOutComesFromTheCoordinatorAndMayBeRetried) {
   Join();
   auto done = StartBarrier("x", {absl::Seconds(20)});
   v1::BarrierRequest first;

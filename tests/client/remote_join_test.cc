@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 using RemoteJoinTest = RemoteTest;
 
-TEST_F(RemoteJoinTest, JoinTellsWhoAsks) {
+TEST_F(RemoteJoinTest, JoinSendsTheIdentity) {
   options_.world_size = 2;
   options_.rank = 1;
   options_.topology = "zone/rack";
@@ -61,7 +61,7 @@ TEST_F(RemoteJoinTest, JoinThatIsNotRegisteredInTimeNamesThePhase) {
                                          "registering with the coordinator at fake:1"));
 }
 
-TEST_F(RemoteJoinTest, JoinPassesOnWhoIsMissing) {
+TEST_F(RemoteJoinTest, JoinNamesTheMissingRanks) {
   auto joining = StartJoin();
   coordinator_.NextStream()->Accept(1);
   coordinator_.NextCall()->Reply(absl::DeadlineExceededError("1 of 2 members have joined"));
@@ -85,7 +85,7 @@ TEST_F(RemoteJoinTest, JoinRefusalsKeepTheirCode) {
   EXPECT_EQ(Message(status), "rank 1 is taken");
 }
 
-TEST_F(RemoteJoinTest, WhatIsNoMusterdIsRefused) {
+TEST_F(RemoteJoinTest, AServerThatIsNotMusterdIsRefused) {
   auto joining = StartJoin();
   coordinator_.NextStream()->End(absl::UnimplementedError("unknown service"));
   EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kFailedPrecondition);

@@ -113,7 +113,7 @@ TEST_F(RemoteLeaseTest, LeavingEndsTheUseOfTheJob) {
   EXPECT_TRUE(job_->health().ok());
 }
 
-TEST_F(RemoteLeaseTest, LeavingAJobThatBreaksIsFine) {
+TEST_F(RemoteLeaseTest, LeavingABreakingJobSucceeds) {
   Join();
   auto left = std::async(std::launch::async, [&] { return job_->Leave(); });
   const auto call = coordinator_.NextCall();
@@ -122,7 +122,7 @@ TEST_F(RemoteLeaseTest, LeavingAJobThatBreaksIsFine) {
   EXPECT_TRUE(left.get().ok());
 }
 
-TEST_F(RemoteLeaseTest, LeavingNamesWhoStays) {
+TEST_F(RemoteLeaseTest, LeavingNamesTheRemainingRanks) {
   Join();
   auto left = std::async(std::launch::async, [&] { return job_->Leave(); });
   const auto call = coordinator_.NextCall();
@@ -133,7 +133,7 @@ TEST_F(RemoteLeaseTest, LeavingNamesWhoStays) {
   EXPECT_EQ(left.get(), absl::DeadlineExceededError("rank 0 is not leaving"));
 }
 
-TEST_F(RemoteLeaseTest, DestructorWaitsForNobody) {
+TEST_F(RemoteLeaseTest, DestructorDoesNotBlock) {
   Join();
   Cancellation cancellation;
   auto done = StartBarrier("x", {std::nullopt, &cancellation});

@@ -30,7 +30,7 @@ class RemotePollingTest : public RemoteTest {
   std::optional<Group> pair_;
 };
 
-TEST_F(RemotePollingTest, AThreadThatWaitsTakesItsAnswerByItself) {
+TEST_F(RemotePollingTest, AWaitingThreadTakesItsOwnAnswer) {
   // Before the first call no thread of the program waits, and the stand-in thread takes the
   // messages.
   for (bool by_itself = false; !by_itself;) {
@@ -48,7 +48,7 @@ TEST_F(RemotePollingTest, AThreadThatWaitsTakesItsAnswerByItself) {
   }
 }
 
-TEST_F(RemotePollingTest, OneThreadTakesWhatIsForOthersToo) {
+TEST_F(RemotePollingTest, OneThreadTakesAnswersForOthersToo) {
   for (const bool first_to_wait_ends_first : {true, false}) {
     auto world = StartBarrier("world");
     const auto call_of_world = coordinator_.NextCall();

@@ -119,7 +119,7 @@ TEST_F(RemoteRejoinTest, ReattachDuringRejoinClaimsTheOldEpochAndRepeatsTheCall)
   EXPECT_TRUE(rejoined.get().ok());
 }
 
-TEST_F(RemoteRejoinTest, LossInTheNextEpochThatIsToldFirstIsNotForgotten) {
+TEST_F(RemoteRejoinTest, AnEarlyLossOfTheNextEpochIsKept) {
   Join();
   auto rejoined = StartRejoin();
   const auto call = coordinator_.NextCall();
@@ -129,7 +129,7 @@ TEST_F(RemoteRejoinTest, LossInTheNextEpochThatIsToldFirstIsNotForgotten) {
   EXPECT_EQ(job_->health(), absl::AbortedError("rank 1 was lost"));
 }
 
-TEST_F(RemoteRejoinTest, RefusalsKeepTheirCodeAndTheEpochItsFate) {
+TEST_F(RemoteRejoinTest, RefusalsKeepTheirCodeAndTheEpochItsEnd) {
   Join();
   auto rejoined = StartRejoin();
   coordinator_.NextCall()->Reply(absl::FailedPreconditionError("the job is not elastic"));
@@ -226,7 +226,7 @@ TEST_F(RemoteRejoinTest, CallSiteTravels) {
   call->Reply(absl::AbortedError("enough"));
 }
 
-TEST_F(RemoteRejoinTest, SizeTravelsWhereAllMustHaveTheSame) {
+TEST_F(RemoteRejoinTest, ThePayloadSizeTravelsIfAllRanksMustMatch) {
   Join();
   CallOptions options;
   options.require_equal_sizes = true;

@@ -77,7 +77,7 @@ TEST_F(RemoteRestartTest, MemberClaimsItsPlaceAndWhatItHasCompleted) {
   EXPECT_TRUE(waiting.get().ok());
 }
 
-TEST_F(RemoteRestartTest, RosterIsNamedWhenItIsAskedFor) {
+TEST_F(RemoteRestartTest, TheRosterIsSentOnRequest) {
   Join();
   const auto asked = Restart();
   v1::AttachResponse need;
@@ -164,7 +164,7 @@ TEST_F(RemoteRestartTest, LeasesHeldAndDoneAreClaimed) {
   EXPECT_EQ(claim.highest_token(), 71);
 }
 
-TEST_F(RemoteRestartTest, LeaseThatDoesNotStandCannotBeCompleted) {
+TEST_F(RemoteRestartTest, AnUnlistedLeaseCannotBeCompleted) {
   Join();
   Lease lost = Acquire("lost", 70);
   Lease kept = Acquire("kept", 71);
@@ -181,7 +181,7 @@ TEST_F(RemoteRestartTest, LeaseThatDoesNotStandCannotBeCompleted) {
   EXPECT_TRUE(completed.get().ok());
 }
 
-TEST_F(RemoteRestartTest, GrantThatComesTooLateIsNotClaimedAndAskedForAgain) {
+TEST_F(RemoteRestartTest, ALateGrantIsNotClaimedAndRequestedAgain) {
   Join();
   auto lease =
       std::async(std::launch::async, [&] { return job_->AcquireLease("work", LeaseScope::kJob); });
@@ -226,7 +226,7 @@ TEST_F(RemoteRestartTest, WaitThatStallsIsLogged) {
   SetLogSink(nullptr);
 }
 
-TEST_F(RemoteRestartTest, WhoeverAsksForALossWaitsForTheCoordinatorThatCanTell) {
+TEST_F(RemoteRestartTest, AwaitLossWaitsForTheCoordinator) {
   Join();
   stream_->End(absl::UnavailableError("connection reset"));
   auto loss = std::async(std::launch::async, [this] { return job_->world().AwaitLoss(); });
@@ -236,7 +236,7 @@ TEST_F(RemoteRestartTest, WhoeverAsksForALossWaitsForTheCoordinatorThatCanTell) 
   EXPECT_EQ(loss.get(), absl::AbortedError("rank 0 was lost"));
 }
 
-TEST_F(RemoteRestartTest, AskingForALossCanBeCancelled) {
+TEST_F(RemoteRestartTest, AwaitLossCanBeCancelled) {
   Join();
   stream_->End(absl::UnavailableError("connection reset"));
   Cancellation cancellation;

@@ -141,7 +141,7 @@ TEST(SerialJobTest, StopIsRequestedFromTheNextCollectiveOn) {
   EXPECT_TRUE(job->StopRequested());
 }
 
-TEST(SerialJobTest, WhatOutlivesTheJobIsCancelled) {
+TEST(SerialJobTest, ObjectsThatOutliveTheJobAreCancelled) {
   auto job = JoinSerial();
   const Group world = job->world();
   absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kJob);
@@ -152,11 +152,11 @@ TEST(SerialJobTest, WhatOutlivesTheJobIsCancelled) {
   EXPECT_TRUE(absl::IsCancelled(lease->Complete("done")));
 }
 
-TEST(SerialJobTest, WhoeverListensHearsThatTheJobIsDestroyed) {
+TEST(SerialJobTest, ListenersLearnThatTheJobIsDestroyed) {
   auto job = JoinSerial();
   const Group world = job->world();
-  std::vector<absl::Status> heard;
-  const auto listen = [&](const absl::Status& why) { heard.push_back(why); };
+  std::vector<absl::Status> reported;
+  const auto listen = [&](const absl::Status& why) { reported.push_back(why); };
   const Subscription before = world.OnFailure(listen);
   Subscription ended = world.OnFailure(listen);
   ended.Reset();
@@ -165,11 +165,11 @@ TEST(SerialJobTest, WhoeverListensHearsThatTheJobIsDestroyed) {
   const Subscription after = world.OnFailure(listen);
   EXPECT_TRUE(absl::IsCancelled(world.health()));
   EXPECT_THAT(Message(world.health()), HasSubstr("the Job was destroyed"));
-  EXPECT_THAT(heard, ElementsAre(world.health(), world.health()));
+  EXPECT_THAT(reported, ElementsAre(world.health(), world.health()));
   EXPECT_TRUE(absl::IsCancelled(world.AwaitLoss()));
 }
 
-TEST(SerialJobTest, WhoeverAwaitsAFailureIsWokenByTheEndOfTheJob) {
+TEST(SerialJobTest, TheEndOfTheJobWakesAwaitFailure) {
   auto job = JoinSerial();
   const Group world = job->world();
   absl::Status awaited;
@@ -256,7 +256,7 @@ TEST(SerialJobTest, WorkMayReturnAnything) {
   EXPECT_EQ(job->RunOnMain(fail).status(), absl::DataLossError("disk full"));
 }
 
-TEST(SerialJobTest, WhatWorkThrowsIsItsOutcome) {
+TEST(SerialJobTest, AnExceptionOfTheWorkIsItsOutcome) {
   const auto job = JoinSerial();
   const auto fail = []() -> int { throw std::runtime_error("the disk is full"); };
   const absl::Status thrown = job->RunOncePerNode("unpack", fail).status();
@@ -311,7 +311,7 @@ TEST(SerialJobTest, CallsAfterLeavingAreRefused) {
   EXPECT_THAT(Message(job->AcquireLease("x", LeaseScope::kJob)), HasSubstr("has left"));
 }
 
-TEST(SerialJobTest, NobodyElseCanBeLost) {
+TEST(SerialJobTest, NoOtherMemberCanBeLost) {
   const auto job = JoinSerial();
   bool called = false;
   const Subscription subscription = job->OnFailure([&](const absl::Status&) { called = true; });
@@ -322,9 +322,9 @@ TEST(SerialJobTest, NobodyElseCanBeLost) {
 
 // Returns what a listener for the end of the job hears at once.
 absl::Status Heard(const Job& job) {
-  absl::Status heard;
-  const Subscription now = job.OnFailure([&](const absl::Status& why) { heard = why; });
-  return heard;
+  absl::Status reported;
+  const Subscription now = job.OnFailure([&](const absl::Status& why) { reported = why; });
+  return reported;
 }
 
 TEST(SerialJobTest, CallsInAForkAreRefused) {

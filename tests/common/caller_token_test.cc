@@ -1,4 +1,4 @@
-// Tests of what a caller does when its token is refused.
+// Tests of what a caller does when its token is rejected.
 #include "common/caller_token.h"
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-using Verdict = CallerToken::Verdict;
+using Retry = CallerToken::Retry;
 using testing::MakeTempDir;
 using testing::ReplaceFile;
 
@@ -27,15 +27,15 @@ class CallerTokenTest : public ::testing::Test {
 
   // Sends a call to a coordinator that accepts only this token, as often as the verdict is to try
   // again. Returns nullopt if the token was accepted, or the last verdict.
-  std::optional<Verdict> CallWhere(const std::string& good, CallerToken::Time now = kStart) {
+  std::optional<Retry> CallWhere(const std::string& good, CallerToken::Time now = kStart) {
     for (int sends = 0; sends < 10; ++sends) {
       const TokenFile::Token sent = token_->Get();
       if (sent.text == good) {
-        token_->Accepted(sent.version);
+        token_->OnAccepted(sent.version);
         return std::nullopt;
       }
-      const Verdict verdict = token_->Refused(sent.version, now);
-      if (verdict != Verdict::kTryAgain) return verdict;
+      const Retry verdict = token_->OnRejected(sent.version, now);
+      if (verdict != Retry::kNow) return verdict;
     }
     ADD_FAILURE() << "it never ends";
     return std::nullopt;
@@ -45,43 +45,43 @@ class CallerTokenTest : public ::testing::Test {
   std::unique_ptr<CallerToken> token_;
 };
 
-TEST_F(CallerTokenTest, ATokenThatWasNeverTakenIsFinal) {
-  EXPECT_EQ(CallWhere(kTwo), Verdict::kFinal);
+TEST_F(CallerTokenTest, RejectionOfANeverAcceptedTokenIsFinal) {
+  EXPECT_EQ(CallWhere(kTwo), Retry::kNever);
 }
 
-TEST_F(CallerTokenTest, AnotherTokenInTheFileIsTried) {
+TEST_F(CallerTokenTest, RetriesWithTheNewTokenFromTheFile) {
   ReplaceFile(path_, kTwo);
   EXPECT_EQ(CallWhere(kTwo), std::nullopt);
 }
 
-TEST_F(CallerTokenTest, ACoordinatorThatDoesNotKnowTheNewTokenYetGetsTheOldOne) {
+TEST_F(CallerTokenTest, UsesTheOldTokenUntilTheCoordinatorHasTheNewOne) {
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   ReplaceFile(path_, kTwo);
-  token_->Refused(/*version=*/0, kStart);  // too old; reads the file again
+  token_->OnRejected(/*version=*/0, kStart);  // too old; reads the file again
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   EXPECT_EQ(token_->Get().text, kOne);
   EXPECT_EQ(CallWhere(kTwo), std::nullopt);
   EXPECT_EQ(token_->Get().text, kTwo);
 }
 
-TEST_F(CallerTokenTest, WhoseTokenWasTakenOnceWaitsForAWhileForAnother) {
+TEST_F(CallerTokenTest, RetriesForAWhileAfterAnEarlierAcceptance) {
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
-  EXPECT_EQ(CallWhere(kTwo, kStart), Verdict::kTryAgainLater);
-  EXPECT_EQ(CallWhere(kTwo, kStart + std::chrono::seconds(119)), Verdict::kTryAgainLater);
-  EXPECT_EQ(CallWhere(kTwo, kStart + CallerToken::kPatience), Verdict::kFinal);
+  EXPECT_EQ(CallWhere(kTwo, kStart), Retry::kLater);
+  EXPECT_EQ(CallWhere(kTwo, kStart + std::chrono::seconds(119)), Retry::kLater);
+  EXPECT_EQ(CallWhere(kTwo, kStart + CallerToken::kRetryPeriod), Retry::kNever);
   ReplaceFile(path_, kTwo);
-  EXPECT_EQ(CallWhere(kTwo, kStart + CallerToken::kPatience), std::nullopt);
-  EXPECT_EQ(CallWhere("neither", kStart + std::chrono::hours(1)), Verdict::kTryAgainLater);
+  EXPECT_EQ(CallWhere(kTwo, kStart + CallerToken::kRetryPeriod), std::nullopt);
+  EXPECT_EQ(CallWhere("neither", kStart + std::chrono::hours(1)), Retry::kLater);
 }
 
-TEST_F(CallerTokenTest, ManyCallsAtOnceAllGetThrough) {
+TEST_F(CallerTokenTest, ConcurrentCallsAllSucceed) {
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   ReplaceFile(path_, kTwo);
   // These calls were sent before this process knew of the change.
-  EXPECT_EQ(token_->Refused(1, kStart), Verdict::kTryAgain);
-  EXPECT_EQ(token_->Refused(1, kStart), Verdict::kTryAgain);
+  EXPECT_EQ(token_->OnRejected(1, kStart), Retry::kNow);
+  EXPECT_EQ(token_->OnRejected(1, kStart), Retry::kNow);
   EXPECT_EQ(token_->Get().text, kTwo);
-  EXPECT_EQ(token_->Refused(1, kStart), Verdict::kTryAgain);
+  EXPECT_EQ(token_->OnRejected(1, kStart), Retry::kNow);
   EXPECT_EQ(token_->Get().text, kTwo);
 }
 

@@ -36,21 +36,21 @@ std::string HelpOf(const std::vector<std::string>& command) {
   return process->Output();
 }
 
-TEST(KnownVariablesTest, AreThoseOfTheDocumentationAndOfMusterdsFlags) {
+TEST(KnownVariablesTest, MatchDocumentationAndMusterdFlags) {
   std::set<std::string> documented = NamesIn(ReadFile(Runfile("docs/environment.md")));
   documented.merge(NamesIn(HelpOf({Runfile("server/musterd"), "--help"})));
   EXPECT_THAT(KnownVariables(), UnorderedElementsAreArray(documented))
       << "common/known_variables.cc, docs/environment.md and the flags must agree";
 }
 
-TEST(KnownVariablesTest, AreAllThatTheCommandsNameInTheirHelp) {
+TEST(KnownVariablesTest, IncludeVariablesInCommandHelp) {
   for (const char* command : {"run", "status", "debug", "health", "replay"}) {
     const auto named = NamesIn(HelpOf({Runfile("client/cli/muster"), command, "--help"}));
     EXPECT_THAT(KnownVariables(), IsSupersetOf(named)) << command;
   }
 }
 
-TEST(UnknownVariableWarningsTest, NameTheNearest) {
+TEST(UnknownVariableWarningsTest, SuggestTheNearestName) {
   EXPECT_THAT(UnknownVariableWarnings({"MUSTER_COORDINATR=h:1", "MUSTER_JOB=a", "PATH=/bin"}),
               ElementsAre("the variable MUSTER_COORDINATR means nothing to Muster; did you mean "
                           "MUSTER_COORDINATOR?"));
@@ -61,13 +61,13 @@ TEST(UnknownVariableWarningsTest, NameTheNearest) {
                           "docs/environment.md lists those that do"));
 }
 
-TEST(UnknownVariableWarningsTest, LeaveOutWhatIsNotMeantForMuster) {
+TEST(UnknownVariableWarningsTest, SkipVariablesOfOtherPrograms) {
   EXPECT_THAT(UnknownVariableWarnings({"MUSTER=/opt/muster", "MUSTERED=1", "MUSTER_TEST_SEED=1",
                                        "MUSTER_WITHOUT_CUDA=1", "MUSTER_NCCL_SOURCES=/s"}),
               IsEmpty());
 }
 
-TEST(UnknownVariableWarningsTest, LeaveOutWhatKubernetesSaysOfAService) {
+TEST(UnknownVariableWarningsTest, SkipKubernetesServiceVariables) {
   EXPECT_THAT(
       UnknownVariableWarnings({"MUSTER_SERVICE_HOST=10.0.0.1", "MUSTER_SERVICE_PORT=7370",
                                "MUSTER_SERVICE_PORT_GRPC=7370", "MUSTER_PORT=tcp://10.0.0.1:7370",

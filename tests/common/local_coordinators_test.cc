@@ -39,8 +39,8 @@ class LocalCoordinatorsTest : public ::testing::Test {
 
 TEST_F(LocalCoordinatorsTest, AreListedWhileTheyServe) {
   EXPECT_THAT(FindLocalCoordinators(), IsEmpty());
-  auto second = ListedCoordinator::Add({"train", "127.0.0.1:7371", "/tmp/token", 17});
-  auto first = ListedCoordinator::Add({"digits", "127.0.0.1:7370", ""});
+  auto second = CoordinatorRegistration::Add({"train", "127.0.0.1:7371", "/tmp/token", 17});
+  auto first = CoordinatorRegistration::Add({"digits", "127.0.0.1:7370", ""});
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_THAT(FindLocalCoordinators(), ElementsAre(Field(&LocalCoordinator::job, "digits"),
@@ -54,12 +54,12 @@ TEST_F(LocalCoordinatorsTest, AreListedWhileTheyServe) {
   EXPECT_EQ(files(), 0u);
 }
 
-TEST_F(LocalCoordinatorsTest, ThoseThatWereKilledAreForgotten) {
+TEST_F(LocalCoordinatorsTest, KilledCoordinatorsAreRemoved) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const auto listed = ListedCoordinator::Add({"train", "127.0.0.1:7370", ""});
+    const auto listed = CoordinatorRegistration::Add({"train", "127.0.0.1:7370", ""});
     if (write(ready[1], "x", 1) != 1) _exit(1);
     pause();
     _exit(0);
@@ -74,16 +74,16 @@ TEST_F(LocalCoordinatorsTest, ThoseThatWereKilledAreForgotten) {
   EXPECT_EQ(files(), 0u);
 }
 
-TEST_F(LocalCoordinatorsTest, AFolderThatOthersMayWriteIntoIsNotBelieved) {
-  auto listed = ListedCoordinator::Add({"train", "127.0.0.1:7370", ""});
+TEST_F(LocalCoordinatorsTest, FolderWritableByOthersIsIgnored) {
+  auto listed = CoordinatorRegistration::Add({"train", "127.0.0.1:7370", ""});
   ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
   EXPECT_THAT(FindLocalCoordinators(), IsEmpty());
-  EXPECT_EQ(ListedCoordinator::Add({"train", "127.0.0.1:7370", ""}), nullptr);
+  EXPECT_EQ(CoordinatorRegistration::Add({"train", "127.0.0.1:7370", ""}), nullptr);
 }
 
-TEST_F(LocalCoordinatorsTest, WhereThereCanBeNoFolderNobodyIsTold) {
+TEST_F(LocalCoordinatorsTest, NotListedIfTheFolderCannotBeMade) {
   std::ofstream(folder_) << "a file";
-  EXPECT_EQ(ListedCoordinator::Add({"train", "127.0.0.1:7370", ""}), nullptr);
+  EXPECT_EQ(CoordinatorRegistration::Add({"train", "127.0.0.1:7370", ""}), nullptr);
   EXPECT_THAT(FindLocalCoordinators(), IsEmpty());
 }
 

@@ -10,7 +10,7 @@ constexpr char kVm[] = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
 constexpr char kOtherVm[] = "vm/28ab3884-b20c-42a8-a433-36a317b35dbc";
 constexpr char kSimilarVm[] = "vm/58b986b7-87fa-4517-80b6-85a31b2c8f77";
 
-TEST(NodeNamesTest, ANodeThatWasGivenNoIdIsItsHost) {
+TEST(NodeNamesTest, GeneratedIdIsShownAsHost) {
   NodeNames names;
   names.Add(kVm);
   names.Add(kVm);
@@ -18,23 +18,23 @@ TEST(NodeNamesTest, ANodeThatWasGivenNoIdIsItsHost) {
   names.Add(MakeNodeId("vm2", "28ab3884-b20c-42a8-a433-36a317b35dbc"));
   EXPECT_EQ(names.NameOf(kVm), "vm");
   EXPECT_EQ(names.Describe(kVm), "host vm");
-  EXPECT_EQ(names.DescribePlace(kVm, "vm"), "host vm");
+  EXPECT_EQ(names.DescribeWithHost(kVm, "vm"), "host vm");
   EXPECT_EQ(NodeNames().Describe(MakeNodeId("vm", "")), "host vm");
 }
 
-TEST(NodeNamesTest, AGivenIdStaysAsItIs) {
+TEST(NodeNamesTest, GivenIdIsShownUnchanged) {
   const NodeNames names;
   EXPECT_EQ(names.NameOf("n1"), "n1");
   EXPECT_EQ(names.Describe("n1"), "node 'n1'");
-  EXPECT_EQ(names.DescribePlace("n1", "vm"), "node 'n1', host vm");
-  EXPECT_EQ(names.DescribePlace("n1", ""), "node 'n1', host unknown");
-  EXPECT_EQ(names.DescribePlace("gpu-17", "gpu-17"), "host gpu-17");
+  EXPECT_EQ(names.DescribeWithHost("n1", "vm"), "node 'n1', host vm");
+  EXPECT_EQ(names.DescribeWithHost("n1", ""), "node 'n1', host unknown");
+  EXPECT_EQ(names.DescribeWithHost("gpu-17", "gpu-17"), "host gpu-17");
   EXPECT_EQ(names.Describe("ip-10-0-0-1/3"), "node 'ip-10-0-0-1/3'");
   EXPECT_EQ(names.Describe("/58b986b6-87fa-4517-80b6-85a31b2c8f77"),
             "node '/58b986b6-87fa-4517-80b6-85a31b2c8f77'");
 }
 
-TEST(NodeNamesTest, HostsOfOneNameAreToldApartAsLongAsBothAreThere) {
+TEST(NodeNamesTest, BootIdTellsHostsOfOneNameApart) {
   NodeNames names;
   names.Add(kVm);
   names.Add(kOtherVm);
@@ -61,19 +61,19 @@ TEST(NodeNamesTest, CountsTheMembersOfANode) {
   EXPECT_EQ(names.NameOf(kVm), "vm");
 }
 
-TEST(NodeNamesTest, AnIdThatWasNotAddedIsComparedToThoseThatWere) {
+TEST(NodeNamesTest, UnknownIdIsComparedWithAddedIds) {
   NodeNames names;
   names.Add(kVm);
   EXPECT_EQ(names.NameOf(kOtherVm), "vm/28ab");
 }
 
 // A launcher without a node id uses the host's name.
-TEST(NodeNamesTest, ALaunchersNodeIsAHostWhereAMemberIsOnIt) {
+TEST(NodeNamesTest, LauncherNodeIsAHostIfAMemberRunsThere) {
   NodeNames names;
-  EXPECT_EQ(names.DescribeLaunchersNode("vm"), "node 'vm'");
+  EXPECT_EQ(names.DescribeLauncherNode("vm"), "node 'vm'");
   names.Add(kVm);
-  EXPECT_EQ(names.DescribeLaunchersNode("vm"), "host vm");
-  EXPECT_EQ(names.DescribeLaunchersNode("n1"), "node 'n1'");
+  EXPECT_EQ(names.DescribeLauncherNode("vm"), "host vm");
+  EXPECT_EQ(names.DescribeLauncherNode("n1"), "node 'n1'");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(OlderGlibcTest, ExceptionsAreCaught) {
   EXPECT_EQ(text, "thrown");
 }
 
-TEST(OlderGlibcTest, FramesAreThoseThatTheCLibraryFinds) {
+TEST(OlderGlibcTest, FindsTheSameFramesAsTheCLibrary) {
   const auto libcs =
       reinterpret_cast<FindObject>(dlvsym(RTLD_DEFAULT, "_dl_find_object", "GLIBC_2.35"));
   ASSERT_NE(libcs, nullptr);

@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-TEST(ReflowTest, BreaksParagraphsAnew) {
+TEST(ReflowTest, RewrapsParagraphs) {
   EXPECT_EQ(Reflow("one two\nthree four five", 13), "one two three\nfour five");
   EXPECT_EQ(Reflow("one\n\ntwo\nthree\n", 80), "one\n\ntwo three\n");
   EXPECT_EQ(Reflow("", 80), "");
@@ -17,7 +17,7 @@ TEST(ReflowTest, KeepsLinesThatBeginWithASpace) {
             "For example:\n  run   this --with=that\nand so on");
 }
 
-TEST(ReflowTest, AWordThatIsTooLongHasALineOfItsOwn) {
+TEST(ReflowTest, LongWordGetsItsOwnLine) {
   EXPECT_EQ(Reflow("a verylongword b", 5), "a\nverylongword\nb");
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string> NamesOf(TypeList<Requests...>) {
   return {Rpc<Requests>::kName...};
 }
 
-TEST(RpcsTest, EveryMethodOfTheServiceHasARowInItsOrder) {
+TEST(RpcsTest, RowsMatchTheMethodsOfTheService) {
   const google::protobuf::ServiceDescriptor* const service =
       v1::JoinRequest::descriptor()->file()->FindServiceByName("CoordinatorService");
   ASSERT_NE(service, nullptr);
@@ -29,20 +29,20 @@ TEST(RpcsTest, EveryMethodOfTheServiceHasARowInItsOrder) {
   EXPECT_EQ(NamesOf(AllRequests()), methods);
 }
 
-TEST(RpcsTest, ARequestNamesItsResponse) {
+TEST(RpcsTest, RequestMapsToItsResponse) {
   EXPECT_TRUE((std::is_same_v<ResponseOf<v1::JoinRequest>, v1::JoinResponse>));
   EXPECT_TRUE((std::is_same_v<ResponseOf<v1::AttachRequest>, v1::AttachResponse>));
   EXPECT_TRUE(Rpc<v1::AttachRequest>::kStreams);
 }
 
-TEST(RpcsTest, AResponseStandsAtThePlaceOfItsRequest) {
+TEST(RpcsTest, ResponsesAreInTheOrderOfRequests) {
   const MemberRequest request = v1::LeaveRequest();
   const MemberResponse response = v1::LeaveResponse();
   EXPECT_EQ(request.index(), response.index());
   EXPECT_EQ(std::variant_size_v<MemberRequest>, std::variant_size_v<MemberResponse>);
 }
 
-TEST(RpcsTest, UnaryRequestsAreListedByTheirCaller) {
+TEST(RpcsTest, ListsUnaryRequestsByCaller) {
   EXPECT_THAT(NamesOf(UnaryRequestsOf<RpcCaller::kLauncher>()),
               testing::ElementsAre("ReportExit", "ReportProcessState", "ReportInquiry"));
   EXPECT_THAT(NamesOf(UnaryRequestsOf<RpcCaller::kAnybody>()),

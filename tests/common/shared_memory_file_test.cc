@@ -37,7 +37,7 @@ class SharedMemoryFileTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(SharedMemoryFileTest, WhatOneWritesTheOtherReads) {
+TEST_F(SharedMemoryFileTest, MappingsShareMemory) {
   const auto made = SharedMemoryFile::Make(path_, kSize, kSize, "content");
   ASSERT_TRUE(made.ok()) << made.status();
   const auto opened = SharedMemoryFile::Open(path_, kSize);
@@ -50,7 +50,7 @@ TEST_F(SharedMemoryFileTest, WhatOneWritesTheOtherReads) {
   EXPECT_EQ(std::string(static_cast<const char*>(theirs->data()), kSize), std::string(kSize, 'x'));
 }
 
-TEST_F(SharedMemoryFileTest, LosesItsNameOnceAndKeepsItsMemory) {
+TEST_F(SharedMemoryFileTest, UnlinkKeepsTheMemory) {
   const auto made = SharedMemoryFile::Make(path_, kSize, kSize, "kept");
   ASSERT_TRUE(made.ok()) << made.status();
   made->Unlink();
@@ -59,7 +59,7 @@ TEST_F(SharedMemoryFileTest, LosesItsNameOnceAndKeepsItsMemory) {
   EXPECT_STREQ(static_cast<const char*>(made->Map(kSize, 0)->data()), "kept");
 }
 
-TEST_F(SharedMemoryFileTest, ANameIsTakenOnceAndByTheSizeItHas) {
+TEST_F(SharedMemoryFileTest, OpenChecksNameAndSize) {
   EXPECT_TRUE(absl::IsNotFound(SharedMemoryFile::Open(path_, kSize).status()));
   const auto made = SharedMemoryFile::Make(path_, kSize, kSize, "");
   ASSERT_TRUE(made.ok()) << made.status();
@@ -70,7 +70,7 @@ TEST_F(SharedMemoryFileTest, ANameIsTakenOnceAndByTheSizeItHas) {
             absl::StrCat("the shared memory at ", path_, " has ", kSize, " bytes; expected 1"));
 }
 
-TEST_F(SharedMemoryFileTest, OnlyWhatNobodyHasOpenIsAbandoned) {
+TEST_F(SharedMemoryFileTest, RemovesOnlyFilesThatNoProcessHasOpen) {
   const auto is_ours = [](absl::string_view name) { return name == "memory"; };
   {
     const auto made = SharedMemoryFile::Make(path_, kSize, kSize, "");
@@ -83,7 +83,7 @@ TEST_F(SharedMemoryFileTest, OnlyWhatNobodyHasOpenIsAbandoned) {
   EXPECT_FALSE(Exists());
 }
 
-TEST_F(SharedMemoryFileTest, WithoutANameNothingIsLeftBehind) {
+TEST_F(SharedMemoryFileTest, UnnamedFileLeavesNothingBehind) {
   const auto made = SharedMemoryFile::MakeUnnamed(folder_, kSize);
   ASSERT_TRUE(made.ok()) << made.status();
   struct stat info;
@@ -103,14 +103,14 @@ TEST_F(SharedMemoryFileTest, SealedMemoryKeepsItsSize) {
   EXPECT_TRUE(made->Map(kSize, 0).ok());
 }
 
-TEST_F(SharedMemoryFileTest, AFolderThatIsNoTmpfsIsNamed) {
+TEST_F(SharedMemoryFileTest, ErrorNamesAFolderThatIsNoTmpfs) {
   const absl::Status status = SharedMemoryFile::MakeUnnamed("/proc", kSize).status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("cannot make shared memory in /proc, which should be a tmpfs"));
 }
 
 // Otherwise the process would be killed.
-TEST_F(SharedMemoryFileTest, AProcessMayNotMakeSoLargeAFile) {
+TEST_F(SharedMemoryFileTest, FileSizeLimitIsAnError) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit small = {4096, before.rlim_max};

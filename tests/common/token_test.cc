@@ -23,11 +23,11 @@ using testing::ReplaceFile;
 constexpr char kOne[] = "0123456789abcdefghijklmn";
 constexpr char kTwo[] = "nmlkjihgfedcba9876543210";
 
-std::string WhyNot(absl::string_view contents) {
+std::string ParseErrorOf(absl::string_view contents) {
   return std::string(ParseToken(contents).status().message());
 }
 
-TEST(TokenTest, ANewOneHas256BitsInCharactersForUrlsAndShells) {
+TEST(TokenTest, NewTokenHas256BitsInUrlSafeCharacters) {
   std::set<std::string> tokens;
   for (int i = 0; i < 1000; ++i) {
     const std::string token = NewToken();
@@ -38,38 +38,39 @@ TEST(TokenTest, ANewOneHas256BitsInCharactersForUrlsAndShells) {
   EXPECT_EQ(tokens.size(), 1000u);
 }
 
-TEST(TokenTest, WhiteSpaceAroundATokenDoesNotCount) {
+TEST(TokenTest, IgnoresSurroundingWhiteSpace) {
   for (const char* around : {"", "\n", "\r\n", "  \n\n"}) {
     EXPECT_EQ(*ParseToken(absl::StrCat(around, kOne, around)), kOne);
   }
 }
 
-TEST(TokenTest, WhatIsNoTokenIsRefusedWithWhatToDoAndWithoutShowingIt) {
-  EXPECT_THAT(WhyNot(""), HasSubstr("is empty"));
-  EXPECT_THAT(WhyNot("\n"), HasSubstr("muster token"));
-  EXPECT_THAT(WhyNot("secret"), HasSubstr("6 characters"));
-  EXPECT_THAT(WhyNot("secret"), Not(HasSubstr("secret")));
-  EXPECT_THAT(WhyNot(absl::StrCat(kOne, " ", kTwo)), HasSubstr("white space"));
-  EXPECT_THAT(WhyNot(absl::StrCat(kOne, "\n", kTwo)), HasSubstr("white space"));
-  EXPECT_THAT(WhyNot(absl::StrCat(kOne, "\x01")), HasSubstr("control character"));
-  EXPECT_THAT(WhyNot(absl::StrCat(kOne, "\xc3\xa4")), HasSubstr("no token has"));
-  EXPECT_THAT(WhyNot(absl::string_view("0123456789abcdefghijkl\0m", 24)), HasSubstr("control"));
-  EXPECT_THAT(WhyNot(std::string(5000, 'x')), HasSubstr("more than 1024"));
+TEST(TokenTest, RejectsInvalidTokensWithoutShowingThem) {
+  EXPECT_THAT(ParseErrorOf(""), HasSubstr("is empty"));
+  EXPECT_THAT(ParseErrorOf("\n"), HasSubstr("muster token"));
+  EXPECT_THAT(ParseErrorOf("secret"), HasSubstr("6 characters"));
+  EXPECT_THAT(ParseErrorOf("secret"), Not(HasSubstr("secret")));
+  EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, " ", kTwo)), HasSubstr("white space"));
+  EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\n", kTwo)), HasSubstr("white space"));
+  EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\x01")), HasSubstr("control character"));
+  EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\xc3\xa4")), HasSubstr("no token has"));
+  EXPECT_THAT(ParseErrorOf(absl::string_view("0123456789abcdefghijkl\0m", 24)),
+              HasSubstr("control"));
+  EXPECT_THAT(ParseErrorOf(std::string(5000, 'x')), HasSubstr("more than 1024"));
 }
 
 TEST(TokenTest, Compares) {
-  EXPECT_TRUE(SameToken(kOne, kOne));
-  EXPECT_FALSE(SameToken(kOne, kTwo));
-  EXPECT_FALSE(SameToken(kOne, absl::string_view(kOne).substr(1)));
-  EXPECT_TRUE(SameToken("", ""));
+  EXPECT_TRUE(TokensEqual(kOne, kOne));
+  EXPECT_FALSE(TokensEqual(kOne, kTwo));
+  EXPECT_FALSE(TokensEqual(kOne, absl::string_view(kOne).substr(1)));
+  EXPECT_TRUE(TokensEqual("", ""));
 }
 
-TEST(TokenTest, IsTheBearerOfAnAuthorization) {
-  EXPECT_EQ(TokenOf(BearerOf(kOne)), kOne);
-  EXPECT_EQ(TokenOf("bearer x"), "x");
-  EXPECT_EQ(TokenOf("Basic x"), "");
-  EXPECT_EQ(TokenOf("Bearer"), "");
-  EXPECT_EQ(TokenOf(""), "");
+TEST(TokenTest, ConvertsToTheHeaderAndBack) {
+  EXPECT_EQ(ParseAuthorization(FormatAuthorization(kOne)), kOne);
+  EXPECT_EQ(ParseAuthorization("bearer x"), "x");
+  EXPECT_EQ(ParseAuthorization("Basic x"), "");
+  EXPECT_EQ(ParseAuthorization("Bearer"), "");
+  EXPECT_EQ(ParseAuthorization(""), "");
 }
 
 class TokenFileTest : public ::testing::Test {
@@ -77,7 +78,7 @@ class TokenFileTest : public ::testing::Test {
   const std::string path_ = absl::StrCat(MakeTempDir(), "/token");
 };
 
-TEST_F(TokenFileTest, AChangeIsSeen) {
+TEST_F(TokenFileTest, NoticesAChange) {
   ReplaceFile(path_, kOne);
   const auto file = TokenFile::Open(path_);
   ASSERT_TRUE(file.ok()) << file.status();
@@ -89,7 +90,7 @@ TEST_F(TokenFileTest, AChangeIsSeen) {
 }
 
 // Several changes to a content of the same length, in one tick of the file system's clock.
-TEST_F(TokenFileTest, NoChangeIsTooSoonToBeSeen) {
+TEST_F(TokenFileTest, NoticesChangesWithinOneClockTick) {
   ReplaceFile(path_, kOne);
   const auto file = TokenFile::Open(path_);
   for (int i = 0; i < 100; ++i) {
@@ -101,7 +102,7 @@ TEST_F(TokenFileTest, NoChangeIsTooSoonToBeSeen) {
   }
 }
 
-TEST_F(TokenFileTest, WhatCannotBeUsedLeavesTheTokenAndSaysWhy) {
+TEST_F(TokenFileTest, KeepsTheTokenIfTheFileIsUnusable) {
   ReplaceFile(path_, kOne);
   const auto file = TokenFile::Open(path_);
   ReplaceFile(path_, "short");
@@ -115,7 +116,7 @@ TEST_F(TokenFileTest, WhatCannotBeUsedLeavesTheTokenAndSaysWhy) {
   EXPECT_TRUE((*file)->problem().ok());
 }
 
-TEST_F(TokenFileTest, OthersWhoCanReadOrWriteItAreWarnedOf) {
+TEST_F(TokenFileTest, WarnsIfOtherUsersCanReadOrWriteIt) {
   ReplaceFile(path_, kOne, 0640);
   EXPECT_THAT(TokenFileWarning(path_), IsEmpty());
   ReplaceFile(path_, kOne, 0644);

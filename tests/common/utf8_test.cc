@@ -6,14 +6,14 @@
 namespace muster {
 namespace {
 
-TEST(Utf8Test, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(Printable("a\xff"), "a?");
-  EXPECT_EQ(Printable("\xc0\x80"), "??") << "an overlong zero";
-  EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
-  EXPECT_EQ(Printable("\xf4\x90\x80\x80"), "????") << "beyond Unicode";
-  EXPECT_EQ(Printable("\xe6\x97"), "??") << "cut short";
-  EXPECT_EQ(Printable("\xc2\x85"), "?") << "a control character of Latin-1";
-  EXPECT_EQ(Printable("日本 ok"), "日本 ok");
+TEST(Utf8Test, RejectsInvalidUtf8) {
+  EXPECT_EQ(ReplaceUnprintable("a\xff"), "a?");
+  EXPECT_EQ(ReplaceUnprintable("\xc0\x80"), "??") << "an overlong zero";
+  EXPECT_EQ(ReplaceUnprintable("\xed\xa0\x80"), "???") << "a surrogate";
+  EXPECT_EQ(ReplaceUnprintable("\xf4\x90\x80\x80"), "????") << "beyond Unicode";
+  EXPECT_EQ(ReplaceUnprintable("\xe6\x97"), "??") << "cut short";
+  EXPECT_EQ(ReplaceUnprintable("\xc2\x85"), "?") << "a control character of Latin-1";
+  EXPECT_EQ(ReplaceUnprintable("日本 ok"), "日本 ok");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class FlagsTest(unittest.TestCase):
         self.run_ = set(_FLAG.findall(help_of("MUSTER", "run")))
         self.health = set(_FLAG.findall(help_of("MUSTER", "health")))
 
-    def test_of_every_container_and_probe(self):
+    def test_every_container_and_probe(self):
         for overlay in rendering.ALL:
             found = rendering.rendered(overlay)
             for w, c in rules.coordinators(found):
@@ -51,7 +51,7 @@ class FlagsTest(unittest.TestCase):
             for w, c in rules.workers(found):
                 self.assertEqual(flags_in(objects.command_line(w, c)) - self.run_, set(), overlay)
 
-    def test_of_the_batch_script(self):
+    def test_batch_script(self):
         script = text_of("deploy/slurm/muster.sbatch").replace("\\\n", " ")
         started = [(self.musterd, re.search(r"^ +musterd (.*) &$", script, re.MULTILINE).group(1)),
                    (self.run_, re.search(r"exec muster run (.*?) -- ", script).group(1))]
@@ -59,12 +59,12 @@ class FlagsTest(unittest.TestCase):
             self.assertGreater(len(flags_in(line.split())), 3)
             self.assertEqual(flags_in(line.split()) - known, set(), line)
 
-    def test_refuses_what_is_not_there(self):
+    def test_rejects_unknown_flags(self):
         self.assertNotEqual(flags_in(["musterd", "--no-such-flag=1", "--", "--theirs"]) - self.musterd, set())
 
 
 class VariablesTest(unittest.TestCase):
-    def test_of_manifests_script_and_unit(self):
+    def test_manifests_script_and_unit(self):
         known = set(_VARIABLE.findall(help_of("MUSTERD") + help_of("MUSTER", "run") + text_of("docs/environment.md")))
         told = set()
         for overlay in rendering.ALL:

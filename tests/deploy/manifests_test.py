@@ -29,22 +29,22 @@ class SchemaTest(unittest.TestCase):
             with self.subTest(overlay=overlay, version=version, item=objects.name_of(item)):
                 kubernetes_validate.validate(item, version, strict=True)
 
-    def test_of_the_oldest_version(self):
+    def test_oldest_version(self):
         for overlay in rendering.ALL:
             if overlay not in ("in-place-restart", "everything"):
                 self.validate(overlay, OLDEST)
 
-    def test_of_the_newest_version(self):
+    def test_newest_version(self):
         self.assertGreaterEqual(newest(), IN_PLACE)
         for overlay in rendering.ALL:
             self.validate(overlay, newest())
 
-    def test_refuses_a_field_that_the_version_does_not_have(self):
+    def test_rejects_a_field_that_the_version_lacks(self):
         with self.assertRaises(kubernetes_validate.ValidationError):
             for item in objects.for_schemas(rendering.rendered("in-place-restart")):
                 kubernetes_validate.validate(item, OLDEST, strict=True)
 
-    def test_refuses_a_field_in_the_jobs_of_a_job_set(self):
+    def test_rejects_an_unknown_field_in_a_job_set(self):
         broken = copy.deepcopy(rendering.rendered("job-set"))
         job_set = next(item for item in broken if item["kind"] == "JobSet")
         job_set["spec"]["replicatedJobs"][1]["template"]["spec"]["completion"] = 2
@@ -54,7 +54,7 @@ class SchemaTest(unittest.TestCase):
 
 
 class RulesTest(unittest.TestCase):
-    def test_hold_everywhere(self):
+    def test_hold_for_all_manifests(self):
         for overlay in rendering.ALL:
             with self.subTest(overlay=overlay):
                 self.assertEqual(rules.check(rendering.rendered(overlay)), [])
@@ -68,12 +68,12 @@ class RunTest(unittest.TestCase):
         pairs = rules.coordinators(found) + rules.workers(found)
         return {objects.environment(w, c)["MUSTER_JOB"] for w, c in pairs}
 
-    def test_another_token_makes_another_name(self):
+    def test_name_depends_on_the_token(self):
         first, second = self.names("a" * 43), self.names("b" * 43)
         self.assertEqual(len(first), 1)
         self.assertNotEqual(first, second)
 
-    def test_two_runs_in_a_namespace_share_no_name_and_no_reference(self):
+    def test_two_runs_in_a_namespace_share_no_names(self):
         def names(overlay):
             found = rendering.rendered(overlay)
             return {(item["kind"], item["metadata"]["name"]) for item in found if item["kind"] != "Namespace"}
@@ -81,11 +81,11 @@ class RunTest(unittest.TestCase):
 
 
 class TokenTest(unittest.TestCase):
-    def test_none_is_in_the_tree(self):
+    def test_tree_has_no_token(self):
         tree = rendering.Tree()
         self.assertEqual([str(path) for path in tree.root.rglob("token*")], [])
 
-    def test_nothing_is_rendered_without_one(self):
+    def test_rendering_needs_a_token(self):
         tree = rendering.Tree()
         for overlay in rendering.OVERLAYS:
             status, output = tree.kustomize(overlay)

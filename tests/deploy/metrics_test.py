@@ -81,26 +81,26 @@ class MetricsTestCase(unittest.TestCase):
 
 
 class ServedTest(MetricsTestCase):
-    def test_promtool_finds_no_fault_with_them(self):
+    def test_promtool_accepts_the_metrics(self):
         status, output = promtool("check", "metrics", text=self.text)
         self.assertEqual((status, output.strip()), (0, ""))
 
-    def test_promtool_would_find_one(self):
+    def test_promtool_rejects_a_bad_metric(self):
         status, _ = promtool("check", "metrics", text=self.text.replace("muster_epochs_formed_total", "epochsFormed"))
         self.assertNotEqual(status, 0)
 
-    def test_each_has_a_help_text_that_is_a_sentence(self):
+    def test_each_help_text_is_a_sentence(self):
         for name, text in re.findall(r"^# HELP (\S+) (.*)$", self.text, re.MULTILINE):
             self.assertRegex(text, r"^[A-Z0-9].*[.]$", name)
 
-    def test_each_is_in_the_document(self):
+    def test_each_is_documented(self):
         rows = set()
         for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
             if line.startswith("|"):
                 rows |= metrics_in(line.split("|")[1])
         self.assertEqual({_SUFFIX.sub("", name) for name in rows}, set(self.types))
 
-    def test_a_histogram_has_a_series_of_its_own_for_each_way_to_call(self):
+    def test_histogram_has_a_series_for_each_call(self):
         self.assertRegex(self.text, r'muster_collective_wait_seconds_count\{kind="barrier",group="",label="step #"\} 20')
 
 
@@ -109,11 +109,11 @@ class RulesTest(MetricsTestCase):
         self.rules = yaml.safe_load(RULES.read_text(encoding="utf-8"))
         self.alerts = [rule for group in self.rules["groups"] for rule in group["rules"]]
 
-    def test_promtool_takes_them(self):
+    def test_promtool_accepts_the_rules(self):
         status, output = promtool("check", "rules", str(RULES.resolve()))
         self.assertEqual(status, 0, output)
 
-    def test_each_fires_when_it_should_and_not_otherwise(self):
+    def test_each_fires_only_when_it_should(self):
         with tempfile.TemporaryDirectory() as folder:
             tests = pathlib.Path("tests/deploy/alerts_test.yaml")
             for path in (RULES, tests):
@@ -126,7 +126,7 @@ class RulesTest(MetricsTestCase):
             self.assertEqual({alert["alert"] for alert in self.alerts},
                              {case["alertname"] for case in tested if bool(case["exp_alerts"]) == fires})
 
-    def test_each_says_how_bad_it_is_and_what_to_do(self):
+    def test_each_has_a_severity_and_a_remedy(self):
         for alert in self.alerts:
             self.assertIn(alert["labels"]["severity"], ("critical", "warning"), alert["alert"])
             self.assertEqual({"summary", "description"}, set(alert["annotations"]), alert["alert"])
@@ -135,7 +135,7 @@ class RulesTest(MetricsTestCase):
         for alert in self.alerts:
             self.assertIn("$labels.job_id", alert["annotations"]["summary"], alert["alert"])
 
-    def test_what_they_ask_for_is_served(self):
+    def test_queried_metrics_are_served(self):
         for alert in self.alerts:
             self.assertTrue(metrics_in(alert["expr"]), alert["alert"])
             self.assert_served(metrics_in(alert["expr"]), alert["alert"])
@@ -147,14 +147,14 @@ class DashboardTest(MetricsTestCase):
         self.panels = [panel for panel in self.dashboard["panels"] if panel["type"] != "row"]
         self.queries = [(panel["title"], target) for panel in self.panels for target in panel["targets"]]
 
-    def test_it_has_what_grafana_needs(self):
+    def test_has_the_fields_that_grafana_needs(self):
         for field in ("title", "uid", "schemaVersion", "panels", "templating", "time"):
             self.assertIn(field, self.dashboard)
         self.assertEqual([variable["name"] for variable in self.dashboard["templating"]["list"]], ["source", "job_id", "instance"])
         ids = [panel["id"] for panel in self.dashboard["panels"]]
         self.assertEqual(len(ids), len(set(ids)))
 
-    def test_every_panel_says_what_it_shows_and_asks_the_chosen_prometheus(self):
+    def test_every_panel_has_a_description_and_the_chosen_source(self):
         for panel in self.panels:
             self.assertTrue(panel["title"] and panel["description"], panel)
             for place in [panel, *panel["targets"]]:
@@ -162,7 +162,7 @@ class DashboardTest(MetricsTestCase):
             letters = [target["refId"] for target in panel["targets"]]
             self.assertEqual(len(letters), len(set(letters)), panel["title"])
 
-    def test_who_chooses_a_job_sees_its_coordinators_only(self):
+    def test_choosing_a_job_filters_coordinators(self):
         job, instance = self.dashboard["templating"]["list"][1:]
         self.assertIn("muster_job_info, job_id", job["query"]["query"])
         self.assertIn('job_id=~"$job_id"', instance["query"]["query"])
@@ -181,7 +181,7 @@ class DashboardTest(MetricsTestCase):
             status, output = promtool("test", "rules", file.name)
         self.assertEqual(status, 0, output)
 
-    def test_states_are_of_jobs(self):
+    def test_states_belong_to_jobs(self):
         self.expect_values("State", {
             'muster_job_info{instance="a:9100", job_id="train", elastic="true"}': 1,
             'muster_job_info{instance="b:9100", job_id="finetune", elastic="false"}': 1,
@@ -190,7 +190,7 @@ class DashboardTest(MetricsTestCase):
             'muster_job_state{instance="b:9100", state="failed"}': 1,
         }, {'{instance="a:9100", job_id="train", state="running"}': 1, '{instance="b:9100", job_id="finetune", state="failed"}': 1})
 
-    def test_the_worst_rank_is_the_one_that_was_waited_for_the_longest(self):
+    def test_worst_rank_caused_the_longest_wait(self):
         often = 'instance="a:9100", rank="1", node="n0", operation="Barrier() of the world"'
         long = 'instance="a:9100", rank="2", node="n1", operation="Gather() of the world"'
         self.expect_values("Worst rank", {
@@ -221,7 +221,7 @@ class DashboardTest(MetricsTestCase):
         self.assertEqual(status, 0, output)
         self.assertNotIn("$", "".join(rule["expr"] for rule in rules))
 
-    def test_what_it_asks_for_is_served(self):
+    def test_queried_metrics_are_served(self):
         for title, query in self.queries:
             self.assertTrue(metrics_in(query["expr"]), title)
             self.assert_served(metrics_in(query["expr"]), title)

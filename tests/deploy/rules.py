@@ -74,7 +74,7 @@ def disruptions_are_ignored_first(objects):
 
 
 @rule
-def exit_codes_are_those_of_the_contract(objects):
+def exit_codes_match_the_contract(objects):
     for w, _ in workers(objects):
         if w.job is None:
             continue
@@ -88,7 +88,7 @@ EXIT_CODES = {64: "FailJob", 75: "Ignore", 76: "Ignore"}  # docs/exit-codes.md
 
 
 @rule
-def containers_that_start_again_are_those_that_are_healthy(objects):
+def only_healthy_containers_restart_in_place(objects):
     for w, c, name in containers(objects):
         rules = c.get("restartPolicyRules", [])
         if rules and not c.get("restartPolicy"):
@@ -327,7 +327,7 @@ def volumes_are_there(objects):
 
 
 @rule
-def files_that_are_named_are_mounted(objects):
+def named_files_are_mounted(objects):
     """What flags and variables name below /run/muster lies in a volume of that container, with that key."""
     keys = {s["metadata"]["name"]: set(s.get("data", {})) for s in of_kind(objects, "Secret")}
     for certificate in of_kind(objects, "Certificate"):
@@ -360,7 +360,7 @@ def credentials_are_used(objects):
 
 
 @rule
-def certificates_are_fit(objects):
+def certificates_fit_their_callers(objects):
     issuers = {i["metadata"]["name"] for i in of_kind(objects, "Issuer")}
     made = {c["spec"]["secretName"]: c["spec"] for c in of_kind(objects, "Certificate")}
     for certificate in of_kind(objects, "Certificate"):
@@ -390,7 +390,7 @@ def _secret_at(w, c, path):
 
 
 @rule
-def variables_are_known_before_they_are_used(objects):
+def variables_are_defined_before_use(objects):
     """kubelet leaves $(NAME) as it stands where NAME is defined further down."""
     for w, c, name in containers(objects):
         known = set(GIVEN.get(w.owner["kind"], {}))
@@ -442,7 +442,7 @@ def pods_have_time_to_end(objects):
 
 
 @rule
-def policies_let_in_who_needs_it(objects):
+def policies_admit_needed_callers(objects):
     policies = of_kind(objects, "NetworkPolicy")
     for w, c in coordinators(objects):
         if w.owner["kind"] == "LeaderWorkerSet":

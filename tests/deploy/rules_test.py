@@ -86,11 +86,11 @@ CASES = {
         ("a condition without its status", "cpu-demo",
          lambda m: m.worker["podFailurePolicy"]["rules"][0]["onPodConditions"][0].pop("status")),
     ],
-    "exit_codes_are_those_of_the_contract": [
+    "exit_codes_match_the_contract": [
         ("another code", "cpu-demo",
          lambda m: m.worker["podFailurePolicy"]["rules"][2]["onExitCodes"]["values"].append(77)),
     ],
-    "containers_that_start_again_are_those_that_are_healthy": [
+    "only_healthy_containers_restart_in_place": [
         ("a guilty one too", "in-place-restart",
          lambda m: m.muster["restartPolicyRules"][0]["exitCodes"]["values"].append(77)),
         ("no policy beside the rules", "in-place-restart", lambda m: m.muster.pop("restartPolicy")),
@@ -198,7 +198,7 @@ CASES = {
         ("no Secret", "cpu-demo", lambda m: set_to(volume(m.worker, "token")["secret"], "secretName", "muster-token")),
         ("no certificate", "mutual-tls", lambda m: m.remove("Certificate", "muster-worker")),
     ],
-    "files_that_are_named_are_mounted": [
+    "named_files_are_mounted": [
         ("another key", "cpu-demo", lambda m: replace_argument(m.musterd, "args", "token-file", "/run/muster/token/key")),
         ("another folder", "mutual-tls",
          lambda m: set_to(variable(m.muster, "MUSTER_TLS_KEY"), "value", "/run/muster/key/tls.key")),
@@ -210,7 +210,7 @@ CASES = {
          lambda m: m.muster["env"].remove(variable(m.muster, "MUSTER_TOKEN_FILE"))),
         ("workers without TLS", "mutual-tls", lambda m: m.muster["env"].remove(variable(m.muster, "MUSTER_TLS_CA"))),
     ],
-    "certificates_are_fit": [
+    "certificates_fit_their_callers": [
         ("no issuer", "mutual-tls", lambda m: m.remove("Issuer", "muster-authority")),
         ("no authority", "mutual-tls", lambda m: m.get("Certificate", "muster-authority")["spec"].pop("isCA")),
         ("not a server's", "mutual-tls",
@@ -223,7 +223,7 @@ CASES = {
          lambda m: set_to(m.get("LeaderWorkerSet", "muster")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
                           ["initContainers"][0]["volumeMounts"], 1, {"name": "tls", "mountPath": "/run/muster/tls"})),
     ],
-    "variables_are_known_before_they_are_used": [
+    "variables_are_defined_before_use": [
         ("later", "cpu-demo", lambda m: m.muster["env"].reverse()),
         ("never", "cpu-demo", lambda m: m.muster["command"].append("--log-dir=$(LOGS)")),
         ("twice", "cpu-demo", lambda m: m.muster["env"].append({"name": "NODES", "value": "2"})),
@@ -243,7 +243,7 @@ CASES = {
         ("workers", "cpu-demo", lambda m: set_to(pod(m.worker), "terminationGracePeriodSeconds", 30)),
         ("the coordinator", "cpu-demo", lambda m: set_to(pod(m.coordinator), "terminationGracePeriodSeconds", 5)),
     ],
-    "policies_let_in_who_needs_it": [
+    "policies_admit_needed_callers": [
         ("no policy", "cpu-demo", lambda m: m.remove("NetworkPolicy", "muster-coordinator")),
         ("everybody", "cpu-demo",
          lambda m: m.get("NetworkPolicy", "muster-coordinator")["spec"]["ingress"][0].pop("from")),
@@ -306,7 +306,7 @@ class RefusalTest(unittest.TestCase):
     def test_every_rule_has_a_case(self):
         self.assertEqual({rule.__name__ for rule in rules.RULES}, set(CASES))
 
-    def test_each_case_is_refused_by_its_rule(self):
+    def test_each_case_is_rejected_by_its_rule(self):
         for rule in rules.RULES:
             for what, overlay, spoil in CASES[rule.__name__]:
                 with self.subTest(rule=rule.__name__, what=what):

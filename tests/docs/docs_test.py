@@ -54,12 +54,12 @@ def tests_in(path):
 
 
 class PagesTest(unittest.TestCase):
-    def test_pictures_are_there_and_have_a_title(self):
+    def test_pictures_exist_and_have_a_title(self):
         for picture in ("docs/architecture.svg", "docs/killed-rank.svg"):
             self.assertIn(f"]({picture})", text_of("README.md"))
             self.assertIn("<title>", text_of(picture))
 
-    def test_every_document_can_be_found_from_the_readme(self):
+    def test_readme_leads_to_every_document(self):
         found, left = set(), [TREE / "README.md"]
         while left:
             document = left.pop()
@@ -74,7 +74,7 @@ class PagesTest(unittest.TestCase):
                 self.assertIn(document, found)
 
 
-class NamingPages(unittest.TestCase):
+class PageTestCase(unittest.TestCase):
     def check(self, document):
         """The tests that the document names, as (suite, name, link)."""
         named = TEST_LINK.findall(text_of(document))
@@ -84,8 +84,8 @@ class NamingPages(unittest.TestCase):
         return named
 
 
-class NamedTestsTest(NamingPages):
-    def test_of_failures_are_there_and_no_suite_is_missing(self):
+class NamedTestsTest(PageTestCase):
+    def test_failures_page_names_every_fault_suite(self):
         named = self.check("docs/failures.md")
         self.assertGreater(len(named), 90)
         suites = {suite for suite, _, link in named if link.startswith("../tests/fault/")}
@@ -93,7 +93,7 @@ class NamedTestsTest(NamingPages):
             for suite, _ in tests_in(path):
                 self.assertIn(suite, suites, f"docs/failures.md has no row of {path.name}'s {suite}")
 
-    def test_of_security_are_there_and_none_of_a_stranger_is_missing(self):
+    def test_security_pages_name_every_stranger_test(self):
         rows = self.check("docs/threat-model.md") + self.check("docs/security.md")
         named = {(suite, name) for suite, name, _ in rows}
         self.assertGreater(len(named), 20)
@@ -102,7 +102,7 @@ class NamedTestsTest(NamingPages):
                 if suite != "SessionsTest":
                     self.assertIn((suite, name), named, f"docs/threat-model.md does not name {page}'s {suite}.{name}")
 
-    def test_of_decisions_are_there(self):
+    def test_decisions_name_existing_tests(self):
         for page in sorted((TREE / "docs" / "decisions").glob("*.md")):
             self.check(str(page.relative_to(TREE)))
 
@@ -110,7 +110,7 @@ class NamedTestsTest(NamingPages):
 class ProgramsTest(unittest.TestCase):
     """A block below <!-- tests/docs/FILE --> is a part of that file, which is compiled and run."""
 
-    def test_stand_in_their_files_word_for_word(self):
+    def test_blocks_match_their_files(self):
         shown = 0
         for document in documents():
             text = document.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ class HeadersTest(unittest.TestCase):
 
 
 class VariablesTest(unittest.TestCase):
-    def test_that_the_code_names_are_known(self):
+    def test_variables_in_code_are_known(self):
         known = set(re.findall(r'"(MUSTER_[A-Z0-9_]+)"', text_of("common/known_variables.cc")))
         self.assertGreater(len(known), 50)
         for folder in ("client", "server", "common"):
@@ -159,7 +159,7 @@ class VariablesTest(unittest.TestCase):
                         self.assertIn(name, known, f"{path.relative_to(TREE)}: not in common/known_variables.cc")
 
 
-class RulesTest(NamingPages):
+class RulesTest(PageTestCase):
     def test_rows_name_a_test_or_a_model(self):
         for page in RULES:
             rows = [line for line in text_of(page).splitlines() if RULE.match(line)]
@@ -169,11 +169,11 @@ class RulesTest(NamingPages):
                     held_by = row.split(" | ")[-1]
                     self.assertTrue(TEST_LINK.search(held_by) or MUTATION_LINK.search(held_by))
 
-    def test_of_rules_are_there(self):
+    def test_rules_name_existing_tests(self):
         for page in RULES:
             self.assertGreater(len(self.check(page)), 30)
 
-    def test_mutations_are_there_and_all_are_named(self):
+    def test_pages_name_every_mutation(self):
         named = set()
         for page in RULES:
             named |= {(model, mutation) for mutation, model in MUTATION_LINK.findall(text_of(page))}
@@ -206,7 +206,7 @@ class FailuresTest(unittest.TestCase):
 
 
 class DecisionsTest(unittest.TestCase):
-    def test_have_their_parts_and_are_listed(self):
+    def test_have_all_sections_and_are_listed(self):
         index = text_of("docs/decisions/README.md")
         for page in sorted((TREE / "docs" / "decisions").glob("*.md")):
             if page.name == "README.md":
@@ -241,7 +241,7 @@ class RpcsTest(unittest.TestCase):
 
     def test_are_called_in_the_simulation(self):
         files = sorted((TREE / "tests" / "simulation").glob("*.cc"))
-        taking = ("daemon.cc", "wire_words.cc")
+        taking = ("simulated_daemon.cc", "rpc_description.cc")
         self.check("tests/simulation", "".join(f.read_text(encoding="utf-8") for f in files if f.name not in taking))
 
 

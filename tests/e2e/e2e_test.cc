@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const Words kPrimitives = {"primitives", "place", "leave"};
+const Args kPrimitives = {"primitives", "place", "leave"};
 
 // ---- All primitives, on 1 to 8 ranks ----
 
@@ -28,7 +28,7 @@ TEST_P(WorldSize, EveryPrimitiveGivesTheRightValues) {
 
 INSTANTIATE_TEST_SUITE_P(Launched, WorldSize, ::testing::Values(1, 2, 4, 8));
 
-TEST(EndToEndTest, WithoutACoordinatorTheSameProgramRunsAlone) {
+TEST(EndToEndTest, RunsAloneWithoutACoordinator) {
   auto run = Process::Start(RankCommand(kPrimitives));
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   EXPECT_THAT(run->Output(), HasSubstr("rank 0 of 1, "));
@@ -42,11 +42,11 @@ TEST(EndToEndTest, TwoNodesOfTwoMakeOneJob) {
                              {"--nnodes", "2", "--node-rank", absl::StrCat(node), "--node-id",
                               absl::StrCat("node", node)}));
   }
-  ExpectEnds(nodes, kSuccess);
+  ExpectExits(nodes, kSuccess);
   EXPECT_EQ(daemon->process().Wait(), kSuccess) << daemon->process().Output();
 }
 
-TEST(EndToEndTest, DaemonAndSdkAreOneRelease) {
+TEST(EndToEndTest, DaemonAndSdkReportOneVersion) {
   auto version = Process::Start({MusterdPath(), "--version"});
   EXPECT_EQ(version->Wait(), kSuccess);
   EXPECT_THAT(version->Output(), HasSubstr(MUSTER_VERSION));
@@ -54,7 +54,7 @@ TEST(EndToEndTest, DaemonAndSdkAreOneRelease) {
 
 // ---- Failures to join ----
 
-TEST(EndToEndTest, AMissingRankIsNamedWhenJoiningTimesOut) {
+TEST(EndToEndTest, JoinTimeoutNamesTheMissingRank) {
   auto daemon = TestDaemon::Start({"--world-size", "2"});
   auto rank = StartRank(daemon->address(), 0, {}, {{"MUSTER_TIMEOUT", "5s"}});
   EXPECT_EQ(rank->Wait(), kRankError);
@@ -62,14 +62,14 @@ TEST(EndToEndTest, AMissingRankIsNamedWhenJoiningTimesOut) {
                                     HasSubstr("missing: rank 1")));
 }
 
-TEST(EndToEndTest, AnotherJobsCoordinatorIsRefused) {
+TEST(EndToEndTest, CoordinatorOfAnotherJobIsRejected) {
   auto daemon = TestDaemon::Start({"--world-size", "1", "--job", "other"});
   auto rank = StartRank(daemon->address(), -1, {}, {{"MUSTER_JOB", "mine"}});
   EXPECT_EQ(rank->Wait(), kRankError);
   EXPECT_THAT(rank->Output(), HasSubstr("this coordinator serves job 'other'"));
 }
 
-TEST(EndToEndTest, AConfiguredCoordinatorThatIsNotThereIsNeverSerialMode) {
+TEST(EndToEndTest, UnreachableCoordinatorIsNotSerialMode) {
   auto rank = StartRank("127.0.0.1:1", -1, {}, {{"MUSTER_TIMEOUT", "500ms"}});
   EXPECT_EQ(rank->Wait(), kRankError);
   EXPECT_THAT(rank->Output(), AllOf(HasSubstr("connect"), HasSubstr("127.0.0.1:1")));

@@ -26,7 +26,7 @@ struct Replay {
   std::string output;
 };
 
-Replay ReplayOf(Words flags) {
+Replay ReplayOf(Args flags) {
   flags.insert(flags.begin(), {Runfile("client/cli/muster"), "replay"});
   const auto process = Process::Start(flags);
   const Exit exit = process->Wait();
@@ -45,9 +45,9 @@ class JournalTest : public ::testing::Test {
                                      "--member-grace=300ms", "--settle=5s"});
     std::vector<std::unique_ptr<Process>> ranks;
     for (int rank : {0, 1, 2}) {
-      const Words end =
-          rank == 2 ? Words{"wait=/never"} : Words{"try:barrier", "rejoin", "allgather", "leave"};
-      Words steps = {"barrier", "paced=0s", gate.wait(), "barrier"};
+      const Args end =
+          rank == 2 ? Args{"wait=/never"} : Args{"try:barrier", "rejoin", "allgather", "leave"};
+      Args steps = {"barrier", "paced=0s", gate.wait(), "barrier"};
       steps.insert(steps.end(), end.begin(), end.end());
       ranks.push_back(StartRank(daemon->address(), rank, steps));
     }
@@ -56,7 +56,7 @@ class JournalTest : public ::testing::Test {
     const auto is_written = [] { return ReadFile(Path()).find("step 0") != std::string::npos; };
     ASSERT_TRUE(WaitUntil(is_written));
     daemon->Kill();
-    daemon->StartAgain();
+    daemon->Restart();
     gate.Open();
     ASSERT_TRUE(ranks[2]->WaitForOutput("begins wait=/never"));
     ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(2, "Barrier"));
@@ -73,11 +73,11 @@ class JournalTest : public ::testing::Test {
   static std::string Path() { return Folder() + "/journal"; }
 };
 
-TEST_F(JournalTest, TellsWhatHasHappenedWhoeverWasKilled) {
-  const Replay told = ReplayOf({Path()});
-  EXPECT_EQ(told.exit, kSuccess) << told.output;
-  EXPECT_EQ(CountOf(told.output, " starts, for job 'default'"), 2) << told.output;
-  EXPECT_THAT(told.output,
+TEST_F(JournalTest, NarratesTheJobDespiteKills) {
+  const Replay replay = ReplayOf({Path()});
+  EXPECT_EQ(replay.exit, kSuccess) << replay.output;
+  EXPECT_EQ(CountOf(replay.output, " starts, for job 'default'"), 2) << replay.output;
+  EXPECT_THAT(replay.output,
               AllOf(HasSubstr(" formed: 3 members"), HasSubstr("recovering epoch"),
                     HasSubstr(" is recovered: 3 of 3 members are here"), HasSubstr("rank 2 (host "),
                     HasSubstr(" was lost"), HasSubstr(" formed: 2 members"),
@@ -91,7 +91,7 @@ TEST_F(JournalTest, TellsWhatHasHappenedWhoeverWasKilled) {
   }
 }
 
-TEST_F(JournalTest, ShowsTheStatusAsItWas) {
+TEST_F(JournalTest, ShowsTheStatusAtATime) {
   const Replay begin = ReplayOf({"--at", "+0s", Path()});
   EXPECT_EQ(begin.exit, kSuccess);
   EXPECT_THAT(begin.output, AllOf(HasSubstr("job default: forming"), HasSubstr("no members yet")));
@@ -132,10 +132,10 @@ TEST_F(JournalTest, WritesATrace) {
   EXPECT_EQ(ReplayOf({"--trace", "-", Path()}).output, ReadFile(trace));
 }
 
-TEST_F(JournalTest, OfATimeThatItDoesNotHaveIsSaidSo) {
+TEST_F(JournalTest, RejectsATimeOutsideTheJournal) {
   const std::string trace = Folder() + "/trace-of-nothing.json";
-  for (const Words& what : {Words{"--json"}, Words{"--trace", trace}, Words{}}) {
-    Words flags = what;
+  for (const Args& what : {Args{"--json"}, Args{"--trace", trace}, Args{}}) {
+    Args flags = what;
     flags.insert(flags.end(), {"--at", "2000-01-01T00:00:00Z", Path()});
     const Replay before = ReplayOf(flags);
     EXPECT_EQ(before.exit, (Exit{false, 1}));
@@ -148,7 +148,7 @@ TEST_F(JournalTest, OfATimeThatItDoesNotHaveIsSaidSo) {
                                   HasSubstr("note: the journal ends before that time, at 2")));
 }
 
-TEST_F(JournalTest, OfATraceThatCannotBeWrittenIsSaidSo) {
+TEST_F(JournalTest, ReportsAnUnwritableTrace) {
   const Replay nowhere = ReplayOf({"--trace", "/nowhere/trace", Path()});
   EXPECT_EQ(nowhere.exit, kBadUsage);
   EXPECT_THAT(nowhere.output, HasSubstr("cannot write /nowhere/trace: No such file"));
@@ -162,7 +162,7 @@ TEST_F(JournalTest, OfATraceThatCannotBeWrittenIsSaidSo) {
   EXPECT_EQ(ReadFile(Path()), before);
 }
 
-TEST_F(JournalTest, OfWhatIsNoJournalIsSaidSo) {
+TEST_F(JournalTest, RejectsAFileThatIsNoJournal) {
   const std::string path = Folder() + "/other";
   const Replay none = ReplayOf({path});
   EXPECT_EQ(none.exit, kBadUsage);
@@ -184,7 +184,7 @@ TEST_F(JournalTest, OfWhatIsNoJournalIsSaidSo) {
 }
 
 // Arguments in the wrong order must not overwrite a file.
-TEST_F(JournalTest, AFileIsLeftAloneWhereThereIsNoJournalToTrace) {
+TEST_F(JournalTest, KeepsTheTraceFileIfThereIsNoJournal) {
   const std::string precious = Folder() + "/precious";
   std::ofstream(precious) << "something";
   const Replay swapped = ReplayOf({"--trace", precious, Folder() + "/no-journal"});
@@ -193,15 +193,15 @@ TEST_F(JournalTest, AFileIsLeftAloneWhereThereIsNoJournalToTrace) {
   EXPECT_EQ(ReadFile(precious), "something");
 }
 
-TEST_F(JournalTest, OfADamagedJournalIsToldWhatCanBeReadAndThatItIsDamaged) {
+TEST_F(JournalTest, ShowsTheReadablePartOfADamagedJournal) {
   const std::string path = Folder() + "/damaged";
   std::string bytes = ReadFile(Path());
   bytes.back() = static_cast<char>(~bytes.back());  // in the last of several blocks
   std::ofstream(path) << bytes;
-  const Replay told = ReplayOf({path});
-  EXPECT_EQ(told.exit, (Exit{false, 1})) << told.output;
-  EXPECT_THAT(told.output, AllOf(HasSubstr(" starts, for job 'default'"),
-                                 HasSubstr(path + " is damaged at byte ")));
+  const Replay replay = ReplayOf({path});
+  EXPECT_EQ(replay.exit, (Exit{false, 1})) << replay.output;
+  EXPECT_THAT(replay.output, AllOf(HasSubstr(" starts, for job 'default'"),
+                                   HasSubstr(path + " is damaged at byte ")));
 }
 
 }  // namespace

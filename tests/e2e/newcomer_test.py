@@ -47,11 +47,11 @@ def say(text=""):
 class Command:
     """A command that a user has typed."""
 
-    def __init__(self, desk, command, environment):
+    def __init__(self, shell, command, environment):
         self.command = command
-        self.path = desk.folder / f"output-{len(desk.commands)}"
+        self.path = shell.folder / f"output-{len(shell.commands)}"
         with open(self.path, "wb") as output:
-            self.process = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=desk.folder, env=environment, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=shell.folder, env=environment, stdin=subprocess.DEVNULL,
                                             stdout=output, stderr=subprocess.STDOUT)
 
     @property
@@ -90,8 +90,8 @@ def setUpModule():
     unittest.addModuleCleanup(Installation.remove)
 
 
-class Desk:
-    """Where the user sits: a shell in a terminal of 80 columns, with what was installed in PATH and nothing else of Muster's around."""
+class UserShell:
+    """The shell of a user, in a terminal of 80 columns, with the installed programs in PATH and nothing else of Muster's."""
 
     def __init__(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="newcomer")
@@ -169,18 +169,18 @@ def flat(text):
 
 class FirstHour(unittest.TestCase):
     def setUp(self):
-        self.desk = Desk()
-        self.addCleanup(self.desk.close)
+        self.shell = UserShell()
+        self.addCleanup(self.shell.close)
         say(f"\n== {self.id().split('.')[-1].replace('test_', '').replace('_', ' ')}\n")
 
     def tearDown(self):
-        if self.desk.wide:
-            say(f"(wider than {COLUMNS} columns: {self.desk.wide})")
+        if self.shell.wide:
+            say(f"(wider than {COLUMNS} columns: {self.shell.wide})")
 
     # ---- The status of the job ----
 
     def status(self, flags=""):
-        text = self.desk.quietly(f"muster status --json {flags}")
+        text = self.shell.quietly(f"muster status --json {flags}")
         try:
             return json.loads(text)
         except json.JSONDecodeError:
@@ -241,27 +241,27 @@ class FirstHour(unittest.TestCase):
     # ---- On one laptop ----
 
     def test_the_first_program(self):
-        status, output = self.desk.run("hello")
+        status, output = self.shell.run("hello")
         self.assertEqual((status, output), (0, "rank 0 of 1 on node rank 0: average 0\n"))
-        status, output = self.desk.run("muster run --nproc-per-node 2 -- hello")
+        status, output = self.shell.run("muster run --nproc-per-node 2 -- hello")
         self.assertEqual(status, 0)
         for rank in (0, 1):
             self.assertIn(f"[{rank}] rank {rank} of 2 on node rank 0: average 0.5\n", output)
 
     def test_the_first_mistakes(self):
-        status, output = self.desk.run("muster run --nproc 2 -- hello")
+        status, output = self.shell.run("muster run --nproc 2 -- hello")
         self.assertEqual(status, 64)
         self.assertIn("unknown flag: --nproc; did you mean --nproc-per-node?", output)
         self.assertIn("muster run --help", output)
-        status, output = self.desk.run("muster run --nproc-per-node 2 -- ./helo")
+        status, output = self.shell.run("muster run --nproc-per-node 2 -- ./helo")
         self.assertEqual(status, 127)
         self.assertIn("./helo", output)
         # A misspelt variable: the program runs alone, and says why.
-        status, output = self.desk.run("hello", MUSTER_COORDINATR="127.0.0.1:7370")
+        status, output = self.shell.run("hello", MUSTER_COORDINATR="127.0.0.1:7370")
         self.assertEqual(status, 0)
         self.assertIn("MUSTER_COORDINATR means nothing to Muster; did you mean MUSTER_COORDINATOR?", output)
         self.assertIn("rank 0 of 1", output)
-        status, output = self.desk.run("muster status")
+        status, output = self.shell.run("muster status")
         self.assertEqual(status, 1)
         self.assertIn("no coordinator", output)
 
@@ -269,30 +269,30 @@ class FirstHour(unittest.TestCase):
         # Rank 0 joins only when the coordinator knows the launcher, whose answer `muster debug`
         # needs.
         program = shlex.quote('[ "$RANK" = 0 ] || exec sleep 1000; until [ -e known ]; do sleep 0.05; done; exec hello')
-        job = self.desk.start(f"muster run --nproc-per-node 2 -- sh -c {program}")
-        until("the launcher is known", lambda: "2 processes run" in flat(self.desk.quietly("muster status")))
-        (self.desk.folder / "known").touch()
+        job = self.shell.start(f"muster run --nproc-per-node 2 -- sh -c {program}")
+        until("the launcher is known", lambda: "2 processes run" in flat(self.shell.quietly("muster status")))
+        (self.shell.folder / "known").touch()
         until("rank 0 waits", lambda: any(m.get("waiting_in") == "Join" for m in self.status().get("members", [])))
-        status, output = self.desk.run("muster status")
+        status, output = self.shell.run("muster status")
         self.assertEqual(status, 0)
         self.assertIn("1 of 2 members have joined", output)
         self.expect_short_names(output)
-        status, output = self.desk.run("muster debug --wait=0s --output hang")
+        status, output = self.shell.run("muster debug --wait=0s --output hang")
         self.assertEqual(status, 0)
         self.assertRegex(flat(output), rf"^rank 1 \(host {re.escape(self.host())}, pid \d+\) has not called Join")
         self.expect_short_names(output)
         job.process.send_signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130)
-        self.expect_short_names(self.desk.show(job))
+        self.expect_short_names(self.shell.show(job))
 
     def test_the_first_hang_in_a_barrier_and_the_first_kill(self):
-        job = self.desk.start(f"muster run --nproc-per-node 2 -- hello {FOREVER}")
+        job = self.shell.start(f"muster run --nproc-per-node 2 -- hello {FOREVER}")
         pid = self.stop_in_a_barrier(1)
-        status, output = self.desk.run("muster status")
+        status, output = self.shell.run("muster status")
         self.assertEqual(status, 0)
         self.expect_rows(output, [self.host()] * 2)
         self.expect_short_names(output)
-        status, output = self.desk.run("muster debug --wait=0s --output hang")
+        status, output = self.shell.run("muster debug --wait=0s --output hang")
         self.assertEqual(status, 0)
         culprit = rf"rank 1 \(host {re.escape(self.host())}, pid {pid}\)"
         self.assertRegex(flat(output), f"^{culprit} has not come to .*: it is stopped")
@@ -300,21 +300,21 @@ class FirstHour(unittest.TestCase):
         say(f"$ kill -9 {pid}")
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(job.wait(), 128 + signal.SIGKILL)
-        output = self.desk.show(job)
+        output = self.shell.show(job)
         self.assertRegex(output, rf"\[0\] job '.*': {culprit} was lost at ")
         self.assertRegex(output, r"muster: job \S+ failed: rank 1 \(.*killed by signal 9 \(SIGKILL\)")
         self.expect_short_names(output)
 
     def test_the_first_restart(self):
         program = shlex.quote('[ "$MUSTER_RESTART_COUNT$LOCAL_RANK" != 01 ] || kill -9 $$; exec hello')
-        status, output = self.desk.run(f"muster run --nproc-per-node 2 --max-restarts 1 -- sh -c {program}")
+        status, output = self.shell.run(f"muster run --nproc-per-node 2 --max-restarts 1 -- sh -c {program}")
         self.assertEqual(status, 0)
         self.assertRegex(output, r"muster: rank 1 \(.*killed by signal 9 \(SIGKILL\).*restart")
         self.assertRegex(output, r"\[1\] rank \d of 2 on node rank 0: average 0.5\n")
         self.expect_short_names(output)
 
     def test_the_first_coordinator_that_dies(self):
-        job = self.desk.start(f"muster run --nproc-per-node 2 -- hello {FOREVER}")
+        job = self.shell.start(f"muster run --nproc-per-node 2 -- hello {FOREVER}")
         self.pid_of(1)
         parent = job.process.pid
         daemon = until("musterd runs", lambda: self.daemon_below(parent))
@@ -322,12 +322,12 @@ class FirstHour(unittest.TestCase):
         os.kill(daemon, signal.SIGKILL)
         until("another musterd runs", lambda: self.daemon_below(parent) not in (None, daemon))
         self.await_running(2)
-        status, output = self.desk.run("muster status")
+        status, output = self.shell.run("muster status")
         self.assertEqual(status, 0)
         self.expect_short_names(output)
         job.process.send_signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130)
-        output = self.desk.show(job)
+        output = self.shell.show(job)
         self.assertRegex(output, r"muster: .*coordinator.*killed by signal 9")
         self.expect_short_names(output)
 
@@ -335,7 +335,7 @@ class FirstHour(unittest.TestCase):
         """The musterd among the processes that this one has started, and these."""
         left = [pid]
         while left:
-            for child in self.desk.quietly(f"ps -o pid=,comm= --ppid {left.pop()}").splitlines():
+            for child in self.shell.quietly(f"ps -o pid=,comm= --ppid {left.pop()}").splitlines():
                 child_pid, name = child.split(maxsplit=1)
                 if name == "musterd":
                     return int(child_pid)
@@ -345,14 +345,14 @@ class FirstHour(unittest.TestCase):
     # ---- On two "nodes" ----
 
     def musterd(self, listen="127.0.0.1:0"):
-        port_file = self.desk.folder / "port"
+        port_file = self.shell.folder / "port"
         port_file.unlink(missing_ok=True)
-        daemon = self.desk.start(f"musterd --listen {listen} --port-file {port_file} --job train --world-size 2")
+        daemon = self.shell.start(f"musterd --listen {listen} --port-file {port_file} --job train --world-size 2")
         port = until("musterd listens", lambda: port_file.exists() and port_file.read_text())
         return daemon, f"127.0.0.1:{port.strip()}"
 
     def start_nodes(self, coordinator, steps=""):
-        return [self.desk.start(f"muster run --coordinator {coordinator} --job train --nnodes 2 --node-rank {rank} --node-id {name} -- hello {steps}".rstrip())
+        return [self.shell.start(f"muster run --coordinator {coordinator} --job train --nnodes 2 --node-rank {rank} --node-id {name} -- hello {steps}".rstrip())
                 for rank, name in enumerate("ab")]
 
     def test_two_nodes(self):
@@ -360,22 +360,22 @@ class FirstHour(unittest.TestCase):
         nodes = self.start_nodes(coordinator)
         for rank, node in enumerate(nodes):
             self.assertEqual(node.wait(), 0, node.output)
-            self.assertIn(f"rank {rank} of 2 on node rank {rank}: average 0.5\n", self.desk.show(node))
+            self.assertIn(f"rank {rank} of 2 on node rank {rank}: average 0.5\n", self.shell.show(node))
 
     def test_a_hang_and_a_kill_on_two_nodes(self):
         daemon, coordinator = self.musterd()
         nodes = self.start_nodes(coordinator, FOREVER)
         pid = self.stop_in_a_barrier(1, f"--coordinator {coordinator}")
-        _, output = self.desk.run(f"muster status --coordinator {coordinator}")
+        _, output = self.shell.run(f"muster status --coordinator {coordinator}")
         self.expect_rows(output, ["a", "b"])
         self.expect_short_names(output)
-        _, output = self.desk.run(f"muster debug --coordinator {coordinator} --wait=0s --output hang")
+        _, output = self.shell.run(f"muster debug --coordinator {coordinator} --wait=0s --output hang")
         self.assertRegex(flat(output), rf"^rank 1 \(node 'b', host {re.escape(self.host())}, pid {pid}\) has not come to ")
         say(f"$ kill -9 {pid}")
         os.kill(pid, signal.SIGKILL)
         for node, status in zip(nodes, (75, 128 + signal.SIGKILL)):
             self.assertEqual(node.wait(), status, node.output)
-            output = self.desk.show(node)
+            output = self.shell.show(node)
             self.assertIn("rank 1 (", output)
             self.expect_short_names(output)
         self.expect_short_names(daemon.output)
@@ -387,11 +387,11 @@ class FirstHour(unittest.TestCase):
         say("$ kill -9  # musterd")
         daemon.process.kill()
         daemon.wait()
-        _, output = self.desk.run(f"muster status --coordinator {coordinator}")
+        _, output = self.shell.run(f"muster status --coordinator {coordinator}")
         self.assertIn(coordinator, output)
         daemon, _ = self.musterd(coordinator)
         self.await_running(2, f"--coordinator {coordinator}")
-        _, output = self.desk.run(f"muster status --coordinator {coordinator}")
+        _, output = self.shell.run(f"muster status --coordinator {coordinator}")
         self.expect_rows(output, ["a", "b"])
         for node in nodes:
             node.process.send_signal(signal.SIGINT)
@@ -399,7 +399,7 @@ class FirstHour(unittest.TestCase):
         statuses = sorted(node.wait() for node in nodes)
         self.assertIn(statuses, ([130, 130], [75, 130]), "\n".join(node.output for node in nodes))
         for node in nodes:
-            self.expect_short_names(self.desk.show(node))
+            self.expect_short_names(self.shell.show(node))
         self.expect_short_names(daemon.output)
 
 

@@ -160,12 +160,12 @@ class ReadmeTest(unittest.TestCase):
     def test_shows_the_program_word_for_word(self):
         self.assertEqual(after("hello.cc"), pathlib.Path("examples/hello/hello.cc").read_text(encoding="utf-8"))
 
-    def test_the_program_runs_alone_too(self):
+    def test_program_runs_in_serial_mode(self):
         run = subprocess.run(["examples/hello/hello"], stdout=subprocess.PIPE, text=True, check=True,
                              env={k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")})
         self.assertEqual(run.stdout, "rank 0 of 1 on node rank 0: average 0\n")
 
-    def test_every_command_works_as_it_is_written(self):
+    def test_every_command_works_as_written(self):
         found = commands()
         for begin in EXPECTED:
             self.assertTrue(any(c.startswith(begin) for c in found), f"README.md has no command '{begin} ...'")
@@ -189,7 +189,7 @@ class ReadmeTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertEqual(shape(after("tools/killed-rank")), shape(run.stdout))
 
-    def test_benchmarks_that_it_names_are_there(self):
+    def test_named_benchmarks_exist(self):
         build = pathlib.Path("tests/bench/BUILD.bazel").read_text(encoding="utf-8")
         named = re.findall(r"`bazel run //tests/bench:(\w+)`", README)
         self.assertGreater(len(named), 0)

@@ -49,14 +49,14 @@ class BlockedLogTest : public ::testing::Test {
   std::string address_;
 };
 
-TEST_F(BlockedLogTest, TimeOutsGracesAndTheEndDoNotWaitForIt) {
+TEST_F(BlockedLogTest, TimeoutsGracesAndShutdownDoNotWaitForIt) {
   log_.Fill();
   StartDaemon();
   ExpectTimeOutsAndGraces();
   ExpectEndsAtSigterm();
 }
 
-TEST_F(BlockedLogTest, AReaderThatGoesAwayDoesNotMatter) {
+TEST_F(BlockedLogTest, SurvivesAReaderThatGoesAway) {
   StartDaemon();
   ASSERT_TRUE(log_.ReadUntil("serving at"));
   log_.Close();
@@ -64,7 +64,7 @@ TEST_F(BlockedLogTest, AReaderThatGoesAwayDoesNotMatter) {
   ExpectEndsAtSigterm();
 }
 
-TEST_F(BlockedLogTest, TheLinesThatHadNoRoomAreCounted) {
+TEST_F(BlockedLogTest, CountsDroppedLines) {
   StartDaemon();
   ASSERT_TRUE(log_.ReadUntil("serving at"));
   log_.Fill();

@@ -22,7 +22,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=300ms"};
+const Args kShortTimeouts = {"--keepalive-time=1s", "--keepalive-timeout=3s",
+                             "--member-grace=300ms"};
 
 std::string NetworkOf(const std::string& process) {
   std::error_code ignored;
@@ -32,25 +33,25 @@ std::string NetworkOf(const std::string& process) {
 
 class CutOffNodeTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { why_not_ = EnterNamespaces(CLONE_NEWNET); }
+  static void SetUpTestSuite() { skip_reason_ = EnterNamespaces(CLONE_NEWNET); }
 
   void SetUp() override {
-    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    if (!skip_reason_.empty()) GTEST_SKIP() << skip_reason_;
     far_ = Process::Start({"unshare", "--net", "sleep", "1000"});
     WaitUntil([this] { return NetworkOf(FarPid()) != NetworkOf("self") || !far_->Running(); });
-    LayCable();
-    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    ConnectNodes();
+    if (!skip_reason_.empty()) GTEST_SKIP() << skip_reason_;
   }
 
   void TearDown() override {
-    if (why_not_.empty()) Sh("ip link del near");
+    if (skip_reason_.empty()) Sh("ip link del near");
   }
 
   std::string FarPid() const { return absl::StrCat(far_->pid()); }
   std::string OnFarNode() const { return absl::StrCat("nsenter --net --target ", FarPid(), " "); }
 
   // Connects 10.77.0.1 on this side with 10.77.0.2 on the far side.
-  void LayCable() {
+  void ConnectNodes() {
     Sh("ip link set lo up");
     Sh(absl::StrCat("ip link add near type veth peer name far netns ", FarPid()));
     Sh("ip address add 10.77.0.1/24 dev near");
@@ -82,7 +83,7 @@ class CutOffNodeTest : public ::testing::Test {
     return most;
   }
 
-  void Mend() { Sh("ip link set near up"); }
+  void Reconnect() { Sh("ip link set near up"); }
 
   std::string Debug() const {
     auto debug = Process::Start({Runfile("client/cli/muster"), "debug", "--coordinator",
@@ -95,24 +96,24 @@ class CutOffNodeTest : public ::testing::Test {
   // Runs a command. If it fails, its output says why the test cannot run here.
   void Sh(const std::string& command) {
     auto process = Process::Start({"sh", "-c", command});
-    if (!(process->Wait() == kSuccess) && why_not_.empty()) {
-      why_not_ = absl::StrCat("'", command, "' failed here: ", process->Output());
+    if (!(process->Wait() == kSuccess) && skip_reason_.empty()) {
+      skip_reason_ = absl::StrCat("'", command, "' failed here: ", process->Output());
     }
   }
 
   // Starts four ranks; ranks 2 and 3 are on the far node. Returns when all have printed `mark`.
-  void StartJob(const Words& daemon_flags, const Words& steps, const std::string& mark) {
-    Words flags = {"--world-size=4", "--insecure"};
+  void StartJob(const Args& daemon_flags, const Args& steps, const std::string& mark) {
+    Args flags = {"--world-size=4", "--insecure"};
     flags.insert(flags.end(), daemon_flags.begin(), daemon_flags.end());
     daemon_ = TestDaemon::Start(flags, {}, "0.0.0.0:0");
     for (int node : {0, 1}) {
-      Words command =
+      Args command =
           LaunchCommand({absl::StrCat("--coordinator=10.77.0.1:", daemon_->port()),
                          "--nproc-per-node=2", "--nnodes=2", absl::StrCat("--node-rank=", node),
                          node == 0 ? "--node-id=near" : "--node-id=far"},
                         RankCommand(steps));
       if (node == 1) {
-        const Words enter = {"nsenter", "--net", "--target", FarPid()};
+        const Args enter = {"nsenter", "--net", "--target", FarPid()};
         command.insert(command.begin(), enter.begin(), enter.end());
       }
       nodes_.push_back(Process::Start(command, {{"MUSTER_COORDINATOR_TIMEOUT", patience_}}));
@@ -120,11 +121,11 @@ class CutOffNodeTest : public ::testing::Test {
     for (auto& node : nodes_) ASSERT_TRUE(node->WaitForOutput(mark));
   }
 
-  Words ReduceSteps() const {
+  Args ReduceSteps() const {
     return {"connect", "reduce-until=" + gate_.path(), "barrier", "leave"};
   }
 
-  static std::string why_not_;
+  static std::string skip_reason_;
   const Gate gate_;
   std::string patience_ = "1m";  // how long the ranks look for their coordinator
   std::unique_ptr<Process> far_;
@@ -132,20 +133,20 @@ class CutOffNodeTest : public ::testing::Test {
   std::vector<std::unique_ptr<Process>> nodes_;
 };
 
-std::string CutOffNodeTest::why_not_;
+std::string CutOffNodeTest::skip_reason_;
 
-TEST_F(CutOffNodeTest, ThatIsBackBeforeThePingsRunOutHasMissedNothing) {
+TEST_F(CutOffNodeTest, MissesNothingIfItReturnsInTime) {
   ASSERT_NO_FATAL_FAILURE(StartJob({}, ReduceSteps(), "has reduced"));
   Cut();
   ASSERT_TRUE(AwaitLostPackets());
-  Mend();
+  Reconnect();
   gate_.Open();
   for (auto& node : nodes_) EXPECT_EQ(node->Wait(), kSuccess) << node->Output();
 }
 
-TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
+TEST_F(CutOffNodeTest, IsLostAndBothSidesReportIt) {
   patience_ = "5s";
-  ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, ReduceSteps(), "has reduced"));
+  ASSERT_NO_FATAL_FAILURE(StartJob(kShortTimeouts, ReduceSteps(), "has reduced"));
   Cut();
   EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
   EXPECT_EQ(CountOf(nodes_[0]->Output(), "error: ABORTED"), 2) << nodes_[0]->Output();
@@ -157,7 +158,7 @@ TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
 }
 
 // The verdict comes before the daemon closes the connections.
-TEST_F(CutOffNodeTest, IsNamedInTheVerdictOnWhyTheOthersWait) {
+TEST_F(CutOffNodeTest, IsNamedInTheVerdict) {
   ASSERT_NO_FATAL_FAILURE(StartJob(
       {"--keepalive-timeout=30s"},
       {absl::StrCat("2:", gate_.wait()), absl::StrCat("3:", gate_.wait()), "barrier", "leave"},
@@ -166,26 +167,26 @@ TEST_F(CutOffNodeTest, IsNamedInTheVerdictOnWhyTheOthersWait) {
   // While the node is connected, its launcher reports what its ranks are doing.
   EXPECT_TRUE(WaitUntil([&] { return Debug().find("no launcher") == std::string::npos; }));
   Cut();
-  std::string said;  // the last answer, which may be one from before the cut
+  std::string verdict;  // the last answer, which may be one from before the cut
   ASSERT_TRUE(WaitUntil([&] {
-    said = Debug();
-    return said.find(
+    verdict = Debug();
+    return verdict.find(
                "the launcher of node 'far' does not answer: the node is down, cut off from "
                "the network, or stopped") != std::string::npos;
-  })) << said;
-  EXPECT_THAT(said,
+  })) << verdict;
+  EXPECT_THAT(verdict,
               AllOf(HasSubstr("(one of ranks 2-3) has not come to Barrier('in a barrier') op 0"),
                     HasSubstr("; 2 others wait for ")));
-  Mend();
+  Reconnect();
   gate_.Open();
   for (auto& node : nodes_) EXPECT_EQ(node->Wait(), kSuccess) << node->Output();
 }
 
-TEST_F(CutOffNodeTest, ThatComesBackTooLateIsToldThatItIsLost) {
-  ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, {"run-until-stopped"}, "is on its way"));
+TEST_F(CutOffNodeTest, LearnsOnItsReturnThatItIsLost) {
+  ASSERT_NO_FATAL_FAILURE(StartJob(kShortTimeouts, {"run-until-stopped"}, "is on its way"));
   Cut();
   EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
-  Mend();
+  Reconnect();
   EXPECT_EQ(nodes_[1]->Wait(), kRankError) << nodes_[1]->Output();
   EXPECT_THAT(nodes_[1]->Output(), AllOf(HasSubstr("ABORTED"), HasSubstr("was lost")));
 }

@@ -22,7 +22,7 @@ constexpr int kRanks = 4;
 constexpr int kEpochs = 400;  // more than the kills can be spread over
 constexpr absl::Duration kPatience = absl::Minutes(3);
 
-Words Digits(const std::string& json) {
+Args Digits(const std::string& json) {
   return {Runfile("examples/digits/digits"),
           "--data",
           Runfile("examples/digits/data/digits.csv.gz"),
@@ -73,7 +73,7 @@ std::string UndisturbedCurve() {
   return CurveOf(json);
 }
 
-TEST(DigitsTest, TheCurveIsTheSameDigitForDigitWhenTheDaemonIsKilled20Times) {
+TEST(DigitsTest, TwentyDaemonKillsDoNotChangeTheLossCurve) {
   std::mt19937 random(::testing::UnitTest::GetInstance()->random_seed());
   const std::string json = absl::StrCat(MakeTempDir(), "/curve.json");
   const auto daemon = TestDaemon::Start({"--world-size=4"});
@@ -85,7 +85,7 @@ TEST(DigitsTest, TheCurveIsTheSameDigitForDigitWhenTheDaemonIsKilled20Times) {
     absl::SleepFor(absl::Microseconds(random() % 30000));
     ASSERT_TRUE(ranks[0]->Running()) << "over after " << kill << " kills:\n" << ranks[0]->Output();
     daemon->Kill();
-    daemon->StartAgain();
+    daemon->Restart();
   }
   AwaitDigits(ranks);
   const std::string undisturbed = UndisturbedCurve();
@@ -132,7 +132,7 @@ pid_t PidOfRank(uint32_t rank, const TestDaemon& daemon) {
   return 0;
 }
 
-TEST(ElasticDigitsTest, ARankThatTheLauncherStartsAgainComesBackToTheSameAccuracy) {
+TEST(ElasticDigitsTest, RestartedRankReachesTheSameAccuracy) {
   const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=1h"});
   auto run = Process::Start(
       LaunchCommand({"--coordinator", daemon->address(), "--nproc-per-node=4", "--max-restarts=1"},
@@ -146,7 +146,7 @@ TEST(ElasticDigitsTest, ARankThatTheLauncherStartsAgainComesBackToTheSameAccurac
   ExpectSame(FinalOf(run->Output()), UndisturbedFinal());
 }
 
-TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
+TEST(ElasticDigitsTest, SurvivorsOfRankZeroReachTheSameAccuracy) {
   const auto daemon = TestDaemon::Start(
       {"--world-size=4", "--min-world-size=2", "--settle=2s", "--member-grace=100ms"});
   auto ranks = StartDigits(*daemon, absl::StrCat(MakeTempDir(), "/curve.json"), /*elastic=*/true);
@@ -168,7 +168,7 @@ TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
 
 // No process reports the death of the rank. The next daemon waits for the rank until the recovery
 // ends.
-TEST(ElasticDigitsTest, ARankAndItsDaemonThatDieTogetherAreNoMoreThanALostRank) {
+TEST(ElasticDigitsTest, RankAndDaemonKilledTogetherCountAsALostRank) {
   const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=2s",
                                          "--member-grace=100ms", "--keepalive-time=1s",
                                          "--keepalive-timeout=3s", "--recovery-grace=6s"});
@@ -182,7 +182,7 @@ TEST(ElasticDigitsTest, ARankAndItsDaemonThatDieTogetherAreNoMoreThanALostRank) 
   }
   kill(third, SIGKILL);
   daemon->Kill();
-  daemon->StartAgain();
+  daemon->Restart();
   std::string output;
   for (auto& rank : ranks) {
     const Exit killed = {true, SIGKILL};

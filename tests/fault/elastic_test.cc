@@ -21,30 +21,30 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // Flags with short pings and graces, so that a stopped process is lost soon.
-const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms",
-                          "--recovery-grace=6s"};
+const Args kShortTimeouts = {"--keepalive-time=1s", "--keepalive-timeout=3s",
+                             "--member-grace=200ms", "--recovery-grace=6s"};
 
 // Longer than ranks that are started together need to join, on a busy machine too.
 constexpr char kSettle[] = "--settle=3s";
 
-Words With(Words flags, const Words& more) {
+Args With(Args flags, const Args& more) {
   flags.insert(flags.end(), more.begin(), more.end());
   return flags;
 }
 
 // The steps of the survivors of three ranks. The last rank is lost in the first epoch.
-const Words kSurvive = {"first:2:loss", "first:try:barrier", "first:rejoin", "allgather", "leave"};
+const Args kSurvive = {"first:2:loss", "first:try:barrier", "first:rejoin", "allgather", "leave"};
 
 class ElasticTest : public ::testing::Test {
  protected:
-  void Start(const Words& daemon_flags, const Words& steps) {
-    daemon_ = TestDaemon::Start(With(kImpatient, daemon_flags));
+  void Start(const Args& daemon_flags, const Args& steps) {
+    daemon_ = TestDaemon::Start(With(kShortTimeouts, daemon_flags));
     ASSERT_NE(daemon_, nullptr);
     status_ = std::make_unique<StatusReader>(daemon_->address());
     for (int i = 0; i < 3; ++i) ranks_.push_back(StartOne(steps));
   }
 
-  std::unique_ptr<Process> StartOne(const Words& steps) {
+  std::unique_ptr<Process> StartOne(const Args& steps) {
     return StartRank(daemon_->address(), -1, steps);
   }
 
@@ -78,11 +78,11 @@ class ElasticTest : public ::testing::Test {
   std::vector<std::unique_ptr<Process>> ranks_;
 };
 
-TEST_F(ElasticTest, SurvivorsGoOnWithoutTheLostRank) {
+TEST_F(ElasticTest, SurvivorsContinueWithoutTheLostRank) {
   Start({"--world-size=3", "--min-world-size=2", kSettle}, kSurvive);
   ASSERT_TRUE(status_->WaitForParked(2, "Barrier"));
   Lose(RankOf(2));
-  ExpectEnds(ranks_, kSuccess);
+  ExpectExits(ranks_, kSuccess);
   for (int rank : {0, 1}) {
     EXPECT_THAT(RankOf(rank).Output(),
                 HasSubstr(absl::StrCat("rank ", rank, " of 2 was rank ", rank, " before")));
@@ -94,7 +94,7 @@ TEST_F(ElasticTest, ANewcomerTakesTheLostRanksPlace) {
   ASSERT_TRUE(status_->WaitForParked(2, "Barrier"));
   Lose(RankOf(2));
   ranks_.push_back(StartOne(kSurvive));
-  ExpectEnds(ranks_, kSuccess);
+  ExpectExits(ranks_, kSuccess);
   for (int rank : {0, 1}) {
     EXPECT_THAT(RankOf(rank).Output(),
                 HasSubstr(absl::StrCat("rank ", rank, " of 3 was rank ", rank, " before")));
@@ -106,7 +106,7 @@ TEST_F(ElasticTest, SurvivorsBelowTheMinimumEndWithAClearError) {
   Start({"--world-size=3", "--min-world-size=3", kSettle, "--rejoin-timeout=1s"}, kSurvive);
   ASSERT_TRUE(status_->WaitForParked(2, "Barrier"));
   Lose(RankOf(2));
-  ExpectEnds(ranks_, kRankError);
+  ExpectExits(ranks_, kRankError);
   for (auto& rank : ranks_) {
     EXPECT_THAT(rank->Output(),
                 ContainsRegex("error: FAILED_PRECONDITION: .*no new epoch formed within 1s: 2 of 3 "
@@ -115,30 +115,30 @@ TEST_F(ElasticTest, SurvivorsBelowTheMinimumEndWithAClearError) {
   }
 }
 
-TEST_F(ElasticTest, RunningRanksTakeInANewcomerWhenTheyChooseTo) {
-  const Words steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
+TEST_F(ElasticTest, RunningRanksAdmitANewcomerOnRejoin) {
+  const Args steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
   Start({"--min-world-size=3", "--max-world-size=4", kSettle}, steps);
   RankOf(0);
   ranks_.push_back(StartOne(steps));
-  ExpectEnds(ranks_, kSuccess);
+  ExpectExits(ranks_, kSuccess);
   EXPECT_THAT(RankOf(0).Output(), HasSubstr("rank 0 of 4 was rank 0 before"));
   EXPECT_THAT(ranks_.back()->Output(), HasSubstr("rank 3 is done"));
 }
 
-TEST(ElasticLauncherTest, StartsTheLostRankAgainIntoTheNextEpoch) {
+TEST(ElasticLauncherTest, RestartsTheLostRankIntoTheNextEpoch) {
   auto run = Launch(3, kSurvive, {"--max-restarts=1", "--settle=1h"});
-  ASSERT_TRUE(AwaitBegin(*run, {0, 1}, "barrier"));
-  ASSERT_TRUE(AwaitBegin(*run, {2}, "loss"));
+  ASSERT_TRUE(AwaitStep(*run, {0, 1}, "barrier"));
+  ASSERT_TRUE(AwaitStep(*run, {2}, "loss"));
   kill(PidOf(2, *run), SIGKILL);
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   EXPECT_EQ(CountOf(run->Output(), "is done"), 3);
   EXPECT_THAT(run->Output(), HasSubstr("(restart 1 of at most 1)"));
 }
 
-TEST(ElasticLauncherTest, LetsTheOthersGoOnInASmallerEpoch) {
+TEST(ElasticLauncherTest, ContinuesInASmallerEpoch) {
   auto run = Launch(3, kSurvive, {"--min-world-size=2", kSettle});
-  ASSERT_TRUE(AwaitBegin(*run, {0, 1}, "barrier"));
-  ASSERT_TRUE(AwaitBegin(*run, {2}, "loss"));
+  ASSERT_TRUE(AwaitStep(*run, {0, 1}, "barrier"));
+  ASSERT_TRUE(AwaitStep(*run, {2}, "loss"));
   kill(PidOf(2, *run), SIGKILL);
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   EXPECT_EQ(CountOf(run->Output(), "is done"), 2);
@@ -156,10 +156,10 @@ std::string VariableOf(pid_t process, const std::string& name) {
   return "";
 }
 
-TEST(ElasticLauncherTest, RanksTakeInANewcomerThatIsStartedByHand) {
-  const Words steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
+TEST(ElasticLauncherTest, RanksAdmitAManuallyStartedNewcomer) {
+  const Args steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
   auto run = Launch(3, steps, {"--max-world-size=4", kSettle, "--job=growing"});
-  ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, "newcomers"));
+  ASSERT_TRUE(AwaitStep(*run, {0, 1, 2}, "newcomers"));
   const pid_t rank_0 = PidOf(0, *run);
   auto newcomer = StartRank(
       VariableOf(rank_0, "MUSTER_COORDINATOR"), -1, steps,
@@ -207,26 +207,26 @@ class LostHolderTest : public ElasticTest {
   const Gate gate_;
 };
 
-TEST_F(LostHolderTest, TheNextWaiterTakesOverWithAHigherToken) {
+TEST_F(LostHolderTest, NextWaiterTakesOverWithAHigherToken) {
   ASSERT_NO_FATAL_FAILURE(StartWithHolder());
   const uint64_t token = TokenOf(RankOf(2));
   Lose(RankOf(2));
   ExpectTakenOver(token);
 }
 
-TEST_F(LostHolderTest, TheNextWaiterTakesOverWithAHigherTokenAlsoWhenTheDaemonDiesToo) {
+TEST_F(LostHolderTest, NextWaiterTakesOverAfterADaemonKillToo) {
   ASSERT_NO_FATAL_FAILURE(StartWithHolder());
   const uint64_t token = TokenOf(RankOf(2));
   daemon_->Kill();
   Lose(RankOf(2));
-  daemon_->StartAgain();
+  daemon_->Restart();
   ExpectTakenOver(token);
 }
 
-TEST_F(LostHolderTest, ItsCompletionIsRefusedIfItWasOnlyThoughtDead) {
+TEST_F(LostHolderTest, CompletionIsRejectedIfItWasOnlyPresumedDead) {
   ASSERT_NO_FATAL_FAILURE(StartWithHolder());
   Process& holder = RankOf(2);
-  ASSERT_TRUE(AwaitBegin(holder, {2}, "wait"));
+  ASSERT_TRUE(AwaitStep(holder, {2}, "wait"));
   const uint64_t token = TokenOf(holder);
   holder.Signal(SIGSTOP);
   ExpectTakenOver(token);
@@ -249,14 +249,14 @@ class LostHolderAndDaemonTest : public ElasticTest {
            "allgather", "leave"});
     ASSERT_TRUE(status_->WaitForParked(2, "lease"));
     holder_ = &RankOf(2);
-    ASSERT_TRUE(AwaitBegin(*holder_, {2}, "wait"));  // it has heard that the barrier has completed
+    ASSERT_TRUE(AwaitStep(*holder_, {2}, "wait"));  // it has heard that the barrier has completed
     holder_->Signal(SIGSTOP);
     AwaitSuccessor();
   }
 
   void RestartDaemon() {
     daemon_->Kill();
-    daemon_->StartAgain();
+    daemon_->Restart();
     status_ = std::make_unique<StatusReader>(daemon_->address());
   }
 
@@ -298,7 +298,7 @@ class LostHolderAndDaemonTest : public ElasticTest {
   Process* holder_ = nullptr;
 };
 
-TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedByADaemonThatWasStartedInBetween) {
+TEST_F(LostHolderAndDaemonTest, RestartedDaemonRejectsItsCompletion) {
   ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
   RestartDaemon();
   ASSERT_TRUE(status_->WaitForParked(1, "lease"));  // the survivors have reconnected
@@ -308,7 +308,7 @@ TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedByADaemonThatWasStartedInB
 }
 
 // At first, the new daemon only knows what the stale holder claims.
-TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedAlsoWhenItIsTheFirstToComeBack) {
+TEST_F(LostHolderAndDaemonTest, CompletionIsRejectedEvenIfItReturnsFirst) {
   ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
   StopSurvivors();
   RestartDaemon();

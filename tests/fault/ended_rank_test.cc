@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
+TEST(EndedRankTest, EverySurvivorNamesTheExitStatus) {
   auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=1h"});
   auto run = LaunchAt(*daemon, 3, {"barrier", "1:exit=3", "barrier"}, {"--node-id=alpha"});
   EXPECT_EQ(run->Wait(), kRankError);
@@ -27,7 +27,7 @@ TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
 }
 
 // To its launcher, such a rank looks like one that has finished its work.
-TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLostAndToBlame) {
+TEST(EndedRankTest, ExitWithStatus0WithoutLeaveIsBlamed) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   auto run = LaunchAt(*daemon, 2, {"1:exit=0", "barrier"});
   EXPECT_EQ(run->Wait(), (Exit{false, 1}));
@@ -40,7 +40,7 @@ TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLostAndToBlame) {
   EXPECT_EQ(CountOf(run->Output(), "error: ABORTED"), 1) << run->Output();
 }
 
-TEST(EndedRankTest, ARankThatNeverJoinsIsNamedWhenTheWaitIsOver) {
+TEST(EndedRankTest, JoinTimeoutNamesARankThatNeverJoins) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
   const auto patient = StartRank(daemon->address(), 1, {});
   ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(1, "Join"));
@@ -50,7 +50,7 @@ TEST(EndedRankTest, ARankThatNeverJoinsIsNamedWhenTheWaitIsOver) {
                                     HasSubstr("2 of 3 have joined; missing: rank 2;")));
 }
 
-TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsOver) {
+TEST(EndedRankTest, TimeoutNamesTheMissingRankItsNodeAndLastCall) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   Gate gate;
   auto ranks = StartRanks(
@@ -61,11 +61,11 @@ TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsO
               AllOf(HasSubstr(absl::StrCat("pid ", ranks[1]->pid())),
                     HasSubstr("last completed AllGather(")));
   gate.Open();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 // The rank is named long before any time-out.
-TEST(EndedRankTest, ARankThatIsLateIsNamedToThoseWhoWaitInTheDaemonsLogAndInMusterStatus) {
+TEST(EndedRankTest, LateRankIsNamedInLogsAndStatus) {
   auto daemon = TestDaemon::Start({"--world-size=2", "--stall-warning=100ms"});
   Gate gate;
   auto ranks = StartRanks(daemon->address(), 2,
@@ -78,13 +78,13 @@ TEST(EndedRankTest, ARankThatIsLateIsNamedToThoseWhoWaitInTheDaemonsLogAndInMust
   EXPECT_TRUE(AwaitCount(*ranks[0], late, 3));
   EXPECT_TRUE(AwaitCount(daemon->process(), late, 3));
   gate.Open();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
-TEST(EndedRankTest, RanksThatCallDifferentThingsAreBothNamed) {
+TEST(EndedRankTest, MismatchedCallsAreBothNamed) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
   auto ranks = StartRanks(daemon->address(), 3, {"2:allgather", "barrier"});
-  ExpectEnds(ranks, kRankError);
+  ExpectExits(ranks, kRankError);
   for (const auto& rank : ranks) {
     EXPECT_THAT(rank->Output(),
                 AllOf(HasSubstr("error: FAILED_PRECONDITION"), HasSubstr("called Barrier("),

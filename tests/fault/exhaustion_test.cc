@@ -22,9 +22,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Starts a command under a shell's settings, such as "ulimit -n 40".
-std::unique_ptr<Process> StartUnder(const std::string& setting, const Words& command,
+std::unique_ptr<Process> StartUnder(const std::string& setting, const Args& command,
                                     const std::map<std::string, std::string>& env = {}) {
-  Words all = {"sh", "-c", setting + "; exec \"$@\"", "sh"};
+  Args all = {"sh", "-c", setting + "; exec \"$@\"", "sh"};
   all.insert(all.end(), command.begin(), command.end());
   return Process::Start(all, env);
 }
@@ -36,7 +36,7 @@ std::string FullLogDirectory() {
   return directory;
 }
 
-TEST(DiskFullTest, UnderTheLogDirectoryIsSaidOnceAndTheJobGoesOn) {
+TEST(FailedWritesTest, LogDirectoryIsReportedOnce) {
   auto run = Launch(2, {"barrier", "allgather", "leave"}, {"--log-dir", FullLogDirectory()});
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   EXPECT_EQ(CountOf(run->Output(),
@@ -47,14 +47,14 @@ TEST(DiskFullTest, UnderTheLogDirectoryIsSaidOnceAndTheJobGoesOn) {
   EXPECT_EQ(CountOf(run->Output(), "is done"), 2);  // lines that the log lacks are still shown
 }
 
-TEST(DiskFullTest, UnderTheDaemonsLogDoesNotStopTheJob) {
+TEST(FailedWritesTest, DaemonLogDoesNotStopTheJob) {
   const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
   auto daemon = StartUnder("exec 2>/dev/full", {MusterdPath(), "--listen=127.0.0.1:0",
                                                 "--port-file", port_file, "--exit-when-done"});
   const int port = AwaitPort(*daemon, port_file);
   auto ranks = StartRanks(absl::StrCat("127.0.0.1:", port), 2, {"barrier", "leave"},
                           {{"MUSTER_WORLD_SIZE", "2"}});
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
   EXPECT_EQ(daemon->Wait(), kSuccess);
 }
 
@@ -62,9 +62,9 @@ constexpr char kFewDescriptors[] = "ulimit -n 48";  // of the daemon, for 16 mem
 
 class DescriptorsTest : public ::testing::Test {
  protected:
-  std::string Start(const Words& flags) {
+  std::string Start(const Args& flags) {
     const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
-    Words command = {MusterdPath(), "--listen=127.0.0.1:0", "--port-file", port_file};
+    Args command = {MusterdPath(), "--listen=127.0.0.1:0", "--port-file", port_file};
     command.insert(command.end(), flags.begin(), flags.end());
     daemon_ = StartUnder(kFewDescriptors, command);
     port_ = AwaitPort(*daemon_, port_file);
@@ -75,7 +75,7 @@ class DescriptorsTest : public ::testing::Test {
   int port_ = 0;
 };
 
-TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsStart) {
+TEST_F(DescriptorsTest, TooLargeWorldIsRejectedAtStart) {
   auto daemon =
       StartUnder(kFewDescriptors, {MusterdPath(), "--listen=127.0.0.1:0", "--world-size=17"});
   EXPECT_EQ(daemon->Wait(), (Exit{false, 64}));
@@ -83,7 +83,7 @@ TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsSta
                                       HasSubstr("16 members")));
 }
 
-TEST_F(DescriptorsTest, AnElasticWorldThatNeedsMoreIsRefusedToo) {
+TEST_F(DescriptorsTest, TooLargeElasticWorldIsRejectedAtStart) {
   auto daemon = StartUnder(kFewDescriptors, {MusterdPath(), "--listen=127.0.0.1:0",
                                              "--min-world-size=1", "--max-world-size=17"});
   EXPECT_EQ(daemon->Wait(), (Exit{false, 64}));
@@ -94,7 +94,7 @@ TEST_F(DescriptorsTest, AnElasticWorldThatNeedsMoreIsRefusedToo) {
 constexpr char kRaise[] = "(musterd --max-members raises it, as far as its ulimit -Hn goes)";
 
 // The daemon then keeps half of its descriptors for launchers.
-TEST_F(DescriptorsTest, AWorldThatNeedsMoreIsRefusedWhereOnlyItsMembersKnowItsSize) {
+TEST_F(DescriptorsTest, TooLargeWorldIsRejectedAtJoin) {
   const std::string coordinator = Start({});
   const auto rank = StartRank(coordinator, 0, {}, {{"MUSTER_WORLD_SIZE", "9"}});
   EXPECT_EQ(rank->Wait(), kRankError);
@@ -103,7 +103,7 @@ TEST_F(DescriptorsTest, AWorldThatNeedsMoreIsRefusedWhereOnlyItsMembersKnowItsSi
                     HasSubstr(absl::StrCat("world size 9 is over the limit of 8 ", kRaise))));
 }
 
-TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
+TEST_F(DescriptorsTest, ExcessMembersAreToldTheLimit) {
   const std::string coordinator = Start({"--world-size=16"});
   const Gate gate;
   const auto ranks = StartRanks(coordinator, 16, {gate.wait(), "barrier", "leave"});
@@ -114,7 +114,7 @@ TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
               AllOf(HasSubstr("error: RESOURCE_EXHAUSTED"),
                     HasSubstr(absl::StrCat("16 members are attached, the limit ", kRaise))));
   gate.Open();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 // Connections of no member. The daemon must accept a connection before it can tell.
@@ -164,7 +164,7 @@ class Connections {
   std::vector<int> fds_;
 };
 
-TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWhenTheyEnd) {
+TEST_F(DescriptorsTest, ExhaustedDaemonRejectsConnectionsUntilSomeEnd) {
   const std::string coordinator = Start({"--world-size=2"});
   Connections connections(port_);
   connections.AddUntilRefused();
@@ -174,7 +174,7 @@ TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWh
     ASSERT_TRUE(rank->WaitForOutput("cannot reach the coordinator at " + coordinator));
   }
   connections.Close();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 class ScrapedDescriptorsTest : public DescriptorsTest {
@@ -193,7 +193,7 @@ class ScrapedDescriptorsTest : public DescriptorsTest {
   int metrics_port_ = 0;
 };
 
-TEST_F(ScrapedDescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThemAgainWhenItHas) {
+TEST_F(ScrapedDescriptorsTest, ExhaustedDaemonRejectsScrapesUntilConnectionsEnd) {
   Connections connections(port_);
   connections.AddUntilRefused();
   EXPECT_TRUE(WaitUntil([&] {
@@ -205,7 +205,7 @@ TEST_F(ScrapedDescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThem
 }
 
 // Both ports compete for the last descriptor.
-TEST_F(ScrapedDescriptorsTest, WhatComesTooMuchIsRefusedAlsoAfterARaceForTheLastOne) {
+TEST_F(ScrapedDescriptorsTest, ExcessIsRejectedAfterARaceForTheLastOne) {
   {
     Connections connections(port_);
     connections.AddUntilRefused();
@@ -223,12 +223,12 @@ TEST_F(ScrapedDescriptorsTest, WhatComesTooMuchIsRefusedAlsoAfterARaceForTheLast
   Connections(port_).AddUntilRefused();
 }
 
-TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
+TEST_F(DescriptorsTest, ExhaustedRankIsNamedToAllRanks) {
   const std::string coordinator = Start({"--world-size=2"});
   auto ranks = StartRanks(coordinator, 2,
                           {"barrier", "1:hoard", "barrier", "try:connect", "1:unhoard", "connect",
                            "allreduce", "leave"});
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
   EXPECT_THAT(ranks[1]->Output(), HasSubstr("Too many open files"));
   EXPECT_THAT(ranks[0]->Output(),
               AllOf(HasSubstr("rank 1 (host "), HasSubstr("cannot take part in the communicator"),

@@ -29,22 +29,22 @@ constexpr int kManySteps = 100;  // their output exceeds a block
 
 class FullDiskTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { why_not_ = EnterNamespaces(CLONE_NEWNS); }
+  static void SetUpTestSuite() { skip_reason_ = EnterNamespaces(CLONE_NEWNS); }
 
   void SetUp() override {
-    if (why_not_.empty()) Mount();
-    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    if (skip_reason_.empty()) Mount();
+    if (!skip_reason_.empty()) GTEST_SKIP() << skip_reason_;
   }
 
   void TearDown() override {
-    if (why_not_.empty()) umount2(disk_.c_str(), MNT_DETACH);
+    if (skip_reason_.empty()) umount2(disk_.c_str(), MNT_DETACH);
   }
 
   void Mount() {
     // Mounts must not be visible outside the test.
     const bool mounted = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          mount("tmpfs", disk_.c_str(), "tmpfs", 0, "size=256k") == 0;
-    if (!mounted) why_not_ = absl::StrCat("cannot mount a tmpfs: ", strerror(errno));
+    if (!mounted) skip_reason_ = absl::StrCat("cannot mount a tmpfs: ", strerror(errno));
   }
 
   void Fill() const {
@@ -61,21 +61,21 @@ class FullDiskTest : public ::testing::Test {
     return WaitUntil([&] { return absl::StrContains(ReadFile(disk_ + name), text); });
   }
 
-  Words Steps() const {
-    Words steps = {"barrier", gate_.wait()};
+  Args Steps() const {
+    Args steps = {"barrier", gate_.wait()};
     steps.insert(steps.end(), kManySteps, "barrier");
     steps.push_back("leave");
     return steps;
   }
 
-  static std::string why_not_;
+  static std::string skip_reason_;
   const std::string disk_ = MakeTempDir();
   const Gate gate_;
 };
 
-std::string FullDiskTest::why_not_;
+std::string FullDiskTest::skip_reason_;
 
-TEST_F(FullDiskTest, UnderTheLogDirectoryIsSaidOnceForEachLogAndTheJobGoesOn) {
+TEST_F(FullDiskTest, LogDirectoryIsReportedOnceForEachLog) {
   auto run = Launch(2, Steps(), {"--log-dir", disk_ + "/logs"});
   for (const char* log : {"/logs/rank-0.log", "/logs/rank-1.log"}) {
     ASSERT_TRUE(AwaitText(log, "begins wait")) << run->Output();
@@ -84,14 +84,14 @@ TEST_F(FullDiskTest, UnderTheLogDirectoryIsSaidOnceForEachLogAndTheJobGoesOn) {
   gate_.Open();
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   for (int rank : {0, 1}) {
-    const std::string said = absl::StrCat("rank-", rank, ".log: No space left on device; ");
-    EXPECT_EQ(CountOf(run->Output(), said), 1) << run->Output();
+    const std::string message = absl::StrCat("rank-", rank, ".log: No space left on device; ");
+    EXPECT_EQ(CountOf(run->Output(), message), 1) << run->Output();
     EXPECT_THAT(run->Output(), HasSubstr(absl::StrCat("rank ", rank, " is done")));
   }
 }
 
 // There is space for a line or two: the rest of a block that an earlier log has begun.
-TEST_F(FullDiskTest, UnderTheDaemonsLogDoesNotStopTheJob) {
+TEST_F(FullDiskTest, DaemonLogDoesNotStopTheJob) {
   const std::string log = disk_ + "/musterd.log";
   std::ofstream(log) << std::string(sysconf(_SC_PAGESIZE) - 300, '.') << "\n";
   Fill();
@@ -102,7 +102,7 @@ TEST_F(FullDiskTest, UnderTheDaemonsLogDoesNotStopTheJob) {
   const std::string coordinator = absl::StrCat("127.0.0.1:", AwaitPort(*daemon, port_file));
   ASSERT_TRUE(WaitUntil([&] { return absl::StrContains(ReadFile(log), "serving at"); }));
   gate_.Open();
-  ExpectEnds(StartRanks(coordinator, 2, Steps(), {{"MUSTER_WORLD_SIZE", "2"}}), kSuccess);
+  ExpectExits(StartRanks(coordinator, 2, Steps(), {{"MUSTER_WORLD_SIZE", "2"}}), kSuccess);
   EXPECT_EQ(daemon->Wait(), kSuccess);
   EXPECT_THAT(ReadFile(log), AllOf(HasSubstr("serving at"), Not(HasSubstr("is finished"))));
 }

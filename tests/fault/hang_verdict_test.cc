@@ -34,31 +34,31 @@ using ::testing::StartsWith;
 using ::testing::Value;
 
 // The output of `muster debug`, and the folder of its bundle.
-struct Debugged {
+struct DebugReport {
   std::string verdict;
   std::string output;
   std::string folder;
 };
 
-Debugged Debug(const std::string& coordinator, const Words& flags = {"--wait=0s"}) {
-  Debugged debugged;
-  debugged.folder = absl::StrCat(MakeTempDir(), "/bundle");
-  Words command = {Runfile("client/cli/muster"),
-                   "debug",
-                   "--coordinator",
-                   coordinator,
-                   "--output",
-                   debugged.folder};
+DebugReport Debug(const std::string& coordinator, const Args& flags = {"--wait=0s"}) {
+  DebugReport report;
+  report.folder = absl::StrCat(MakeTempDir(), "/bundle");
+  Args command = {Runfile("client/cli/muster"),
+                  "debug",
+                  "--coordinator",
+                  coordinator,
+                  "--output",
+                  report.folder};
   command.insert(command.end(), flags.begin(), flags.end());
   auto muster = Process::Start(command);
   EXPECT_EQ(muster->Wait(), kSuccess) << muster->Output();
-  debugged.output = muster->Output();
-  debugged.verdict = debugged.output.substr(0, debugged.output.find('\n'));
-  return debugged;
+  report.output = muster->Output();
+  report.verdict = report.output.substr(0, report.output.find('\n'));
+  return report;
 }
 
 // Returns a PATH in which gdb is a script. The script gets the process id in `pid`.
-std::string StandInForGdb(const std::string& script) {
+std::string FakeGdb(const std::string& script) {
   const std::string folder = MakeTempDir();
   const std::string gdb = folder + "/gdb";
   std::ofstream(gdb) << "#!/bin/sh\nfor pid; do :; done\n" << script;
@@ -71,11 +71,11 @@ class HangVerdictTest : public ::testing::Test {
  protected:
   HangVerdictTest() : folder_(MakeTempDir()) {}
 
-  void Start(const std::string& step, const Words& daemon_flags = {"--world-size=3"}) {
+  void Start(const std::string& step, const Args& daemon_flags = {"--world-size=3"}) {
     daemon_ = TestDaemon::Start(daemon_flags);
     run_ = LaunchAt(*daemon_, 3, {absl::StrCat("1:", step), "barrier", "leave"}, {"--node-id=n1"});
-    ASSERT_TRUE(AwaitBegin(*run_, {1}, step));
-    ASSERT_TRUE(AwaitBegin(*run_, {0, 2}, "barrier"));
+    ASSERT_TRUE(AwaitStep(*run_, {1}, step));
+    ASSERT_TRUE(AwaitStep(*run_, {0, 2}, "barrier"));
     ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
   }
 
@@ -98,7 +98,7 @@ class HangVerdictTest : public ::testing::Test {
 
   // Waits until rank 1 blocks in read().
   bool AwaitRead() {
-    if (!AwaitBegin(*run_, {1}, "read=")) return false;
+    if (!AwaitStep(*run_, {1}, "read=")) return false;
     const std::string call = absl::StrCat("/proc/", PidOf(1, *run_), "/syscall");
     return WaitUntil([&] { return absl::StartsWith(ReadFile(call), absl::StrCat(SYS_read, " ")); });
   }
@@ -186,7 +186,7 @@ TEST_F(HangVerdictTest, ARankThatHasEndedBeforeItJoined) {
             HasSubstr(") has not called Join: its process has ended; 1 of 2 members have joined")));
 }
 
-TEST_F(HangVerdictTest, RanksThatNobodyHasStarted) {
+TEST_F(HangVerdictTest, RanksThatWereNeverStarted) {
   daemon_ = TestDaemon::Start({"--world-size=2"});
   run_ = LaunchAt(*daemon_, 1, {"leave"}, {"--nnodes=2", "--node-rank=0", "--node-id=n0"});
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
@@ -196,9 +196,9 @@ TEST_F(HangVerdictTest, RanksThatNobodyHasStarted) {
 }
 
 // `muster run` stops reading the output of ranks when its own reader stops.
-TEST_F(HangVerdictTest, ARankWhoseOutputNobodyReads) {
+TEST_F(HangVerdictTest, ARankWhoseOutputIsNotRead) {
   daemon_ = TestDaemon::Start({"--world-size=3"});
-  Words words =
+  Args words =
       LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=3"},
                     RankCommand({"1:fill-output", "barrier", "leave"}));
   run_ = Process::Start(
@@ -209,7 +209,7 @@ TEST_F(HangVerdictTest, ARankWhoseOutputNobodyReads) {
                       HasSubstr(", which is full: its reader does not read")));
 }
 
-TEST_F(HangVerdictTest, ARankThatADiskDoesNotAnswer) {
+TEST_F(HangVerdictTest, ARankBlockedByADisk) {
   ASSERT_NO_FATAL_FAILURE(Start("uninterruptible=" + folder_ + "/pipe"));
   ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(), HasSubstr("which no signal ends (state D"),
                       HasSubstr("a disk, a file system or a driver does not answer")));
@@ -217,7 +217,7 @@ TEST_F(HangVerdictTest, ARankThatADiskDoesNotAnswer) {
 
 // Runs with the fakes of CUDA and NCCL. The others are in an all-reduce that the coordinator does
 // not see, and no call of theirs can say which rank is missing.
-TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
+TEST_F(HangVerdictTest, ARankMissingFromAnNcclOperation) {
   const Gate gate;
   daemon_ = TestDaemon::Start({"--world-size=3"});
   run_ = Process::Start(
@@ -225,8 +225,8 @@ TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
                     {Runfile("tests/client/nccl/nccl_rank"), "connect", "allreduce",
                      absl::StrCat("1:", gate.wait()), "try:allreduce"}),
       {{"MUSTER_BACKEND", "nccl"}});
-  ASSERT_TRUE(AwaitBegin(*run_, {1}, gate.wait()));
-  ASSERT_TRUE(AwaitBegin(*run_, {0, 2}, "allreduce"));
+  ASSERT_TRUE(AwaitStep(*run_, {1}, gate.wait()));
+  ASSERT_TRUE(AwaitStep(*run_, {0, 2}, "allreduce"));
   ExpectVerdict(AllOf(StartsWith(Rank1()), HasSubstr("stopped first, at op 2 of communicator "),
                       HasSubstr(", which it has not begun: it is in "),
                       HasSubstr("; 2 others are in AllReduce of 4194304 bytes, op 2 of ")));
@@ -234,7 +234,7 @@ TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
 
 // ---- Automatic verdicts, and the bundle ----
 
-TEST_F(HangVerdictTest, IsLoggedByTheCoordinatorWhenAWaitIsAnnounced) {
+TEST_F(HangVerdictTest, IsLoggedWithAStallWarning) {
   const Gate gate;
   const std::string pipe = folder_ + "/shard-7";
   const std::string journal = folder_ + "/journal";
@@ -251,32 +251,32 @@ TEST_F(HangVerdictTest, IsLoggedByTheCoordinatorWhenAWaitIsAnnounced) {
   }));
 }
 
-TEST_F(HangVerdictTest, ComesWithABundleOfWhatTheRanksAreDoing) {
+TEST_F(HangVerdictTest, ComesWithADebugBundle) {
   setenv("NCCL_DEBUG", "WARN", 1);
   setenv("NCCL_MY_TOKEN", "hidden-from-bundles", 1);
   ASSERT_NO_FATAL_FAILURE(Start("read=" + folder_ + "/shard-7"));
   ASSERT_TRUE(AwaitRead());
-  const Debugged debugged = Debug(daemon_->address(), {"--wait=1m"});
-  EXPECT_THAT(debugged.output, AllOf(ContainsRegex("1 +n1 +[0-9]+ +sleeps +in read\\(\\) of "),
-                                     HasSubstr("the bundle is in " + debugged.folder)));
-  const std::string rank = debugged.folder + "/nodes/n1/rank-1/";
-  EXPECT_THAT(ReadFile(debugged.folder + "/verdict.txt"), StartsWith(debugged.verdict + "\n"));
+  const DebugReport report = Debug(daemon_->address(), {"--wait=1m"});
+  EXPECT_THAT(report.output, AllOf(ContainsRegex("1 +n1 +[0-9]+ +sleeps +in read\\(\\) of "),
+                                   HasSubstr("the bundle is in " + report.folder)));
+  const std::string rank = report.folder + "/nodes/n1/rank-1/";
+  EXPECT_THAT(ReadFile(report.folder + "/verdict.txt"), StartsWith(report.verdict + "\n"));
   EXPECT_THAT(ReadFile(rank + "threads.txt"), HasSubstr("in read() of " + folder_ + "/shard-7"));
   EXPECT_THAT(ReadFile(rank + "output.txt"), HasSubstr("begins read="));
   EXPECT_THAT(ReadFile(rank + "environment.txt"),
               AllOf(HasSubstr("NCCL_DEBUG=WARN\n"), HasSubstr("NCCL_MY_TOKEN=(left out)\n"),
                     HasSubstr("MUSTER_PROCESS_SECRET=(left out)\n")));
   EXPECT_THAT(ReadFile(rank + "command.txt"), HasSubstr("tests/rank/rank\n"));
-  EXPECT_THAT(ReadFile(debugged.folder + "/nodes/n1/disks.txt"), HasSubstr("/dev/shm: "));
-  EXPECT_THAT(ReadFile(debugged.folder + "/coordinator/status.json"),
+  EXPECT_THAT(ReadFile(report.folder + "/nodes/n1/disks.txt"), HasSubstr("/dev/shm: "));
+  EXPECT_THAT(ReadFile(report.folder + "/coordinator/status.json"),
               HasSubstr("pending_collectives"));
-  auto grep = Process::Start({"grep", "-r", "hidden-from-bundles", debugged.folder});
+  auto grep = Process::Start({"grep", "-r", "hidden-from-bundles", report.folder});
   EXPECT_EQ(grep->Wait(), (Exit{false, 1})) << grep->Output();
   unsetenv("NCCL_DEBUG");
   unsetenv("NCCL_MY_TOKEN");
 }
 
-TEST_F(HangVerdictTest, IsWrittenByItselfWhereARunIsGivenAFolder) {
+TEST_F(HangVerdictTest, IsWrittenToTheDebugFolderOfARun) {
   const Gate gate;
   const std::string pipe = folder_ + "/shard-7";
   run_ = Launch(2, {"0:" + gate.wait(), "1:read=" + pipe, "barrier", "leave"},
@@ -299,10 +299,10 @@ TEST_F(HangVerdictTest, IsWrittenByItselfWhereARunIsGivenAFolder) {
 
 // A debugger stops the process that it reads. If the debugger is killed, the process stays stopped
 // for a moment.
-TEST_F(HangVerdictTest, WhoLooksAtRanksIsNotTakenForOneWhoStopsThem) {
+TEST_F(HangVerdictTest, DebuggerIsNotReportedAsAStop) {
   // An orphan stays a zombie until the launcher calls wait(), which also reports stops. Once the
   // second orphan has gone, the launcher has handled the stop.
-  const std::string tools = StandInForGdb(
+  const std::string tools = FakeGdb(
       "kill -STOP $pid\n"
       "for turn in 1 2; do\n"
       "  orphan=$(sleep 0 > /dev/null & echo $!)\n"
@@ -314,8 +314,8 @@ TEST_F(HangVerdictTest, WhoLooksAtRanksIsNotTakenForOneWhoStopsThem) {
   run_ = Launch(2, {absl::StrCat("1:", gate.wait()), "barrier", "leave"},
                 {"--node-id=n1", "--coordinator", daemon_->address()}, {{"PATH", tools}});
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Barrier"));
-  const Debugged debugged = Debug(daemon_->address(), {});
-  EXPECT_EQ(ReadFile(debugged.folder + "/nodes/n1/rank-1/stacks.txt"), "all stacks\n");
+  const DebugReport report = Debug(daemon_->address(), {});
+  EXPECT_EQ(ReadFile(report.folder + "/nodes/n1/rank-1/stacks.txt"), "all stacks\n");
   gate.Open();
   EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
   EXPECT_THAT(run_->Output(), Not(HasSubstr("stopped")));
@@ -323,8 +323,8 @@ TEST_F(HangVerdictTest, WhoLooksAtRanksIsNotTakenForOneWhoStopsThem) {
 }
 
 // The ranks end at the error. A debugger that ends after them has still read them.
-TEST_F(HangVerdictTest, IsWrittenThoughTheRunEndsMeanwhile) {
-  const std::string tools = StandInForGdb(
+TEST_F(HangVerdictTest, IsWrittenEvenIfTheRunEnds) {
+  const std::string tools = FakeGdb(
       "while kill -0 $pid 2>/dev/null; do sleep 0.1; done\n"
       "echo all stacks\n");
   run_ = Launch(2, {absl::StrCat("1:read=", folder_, "/shard-7"), "barrier=1s", "leave"},
@@ -341,7 +341,7 @@ TEST_F(HangVerdictTest, IsWrittenThoughTheRunEndsMeanwhile) {
   EXPECT_EQ(ReadFile(folders[0] + "/nodes/n1/rank-1/stacks.txt"), "all stacks\n");
 }
 
-TEST_F(HangVerdictTest, GoesIntoATarWhereOneIsAskedFor) {
+TEST_F(HangVerdictTest, IsWrittenAsATar) {
   ASSERT_NO_FATAL_FAILURE(Start("read=" + folder_ + "/shard-7"));
   const std::string tar = folder_ + "/hang.tar";
   auto muster = Process::Start({Runfile("client/cli/muster"), "debug", "--coordinator",

@@ -14,34 +14,34 @@ using ::testing::HasSubstr;
 
 // Rank 2 keeps the others in the call until the gate opens, which is while the daemon is away or
 // later.
-struct Scene {
+struct Scenario {
   std::string name;
-  Words before;  // the call
+  Args before;  // the call
   std::string call;
   std::string parked_in;  // as the daemon shows it
   std::string last_does;  // after the gate has opened
   bool opens_while_away = false;
 };
 
-std::vector<Scene> Scenes() {
-  std::vector<Scene> scenes;
+std::vector<Scenario> Scenarios() {
+  std::vector<Scenario> scenarios;
   for (bool away : {false, true}) {
     const std::string when = away ? "ThatCompletesWhileItIsAway" : "";
-    scenes.insert(scenes.end(),
-                  {{"ABarrier" + when, {}, "barrier", "Barrier", "barrier", away},
-                   {"ABroadcast" + when, {}, "broadcast", "Broadcast", "broadcast", away},
-                   {"AGather" + when, {}, "gather", "Gather", "gather", away},
-                   {"AnAllGather" + when, {}, "allgather", "AllGather", "allgather", away},
-                   {"ALease" + when, {"2:hold", "barrier"}, "lease", "lease", "complete", away},
-                   {"Leave" + when, {}, "leave", "Leave", "leave", away}});
+    scenarios.insert(scenarios.end(),
+                     {{"ABarrier" + when, {}, "barrier", "Barrier", "barrier", away},
+                      {"ABroadcast" + when, {}, "broadcast", "Broadcast", "broadcast", away},
+                      {"AGather" + when, {}, "gather", "Gather", "gather", away},
+                      {"AnAllGather" + when, {}, "allgather", "AllGather", "allgather", away},
+                      {"ALease" + when, {"2:hold", "barrier"}, "lease", "lease", "complete", away},
+                      {"Leave" + when, {}, "leave", "Leave", "leave", away}});
   }
-  return scenes;
+  return scenarios;
 }
 
-class KilledDaemonTest : public ::testing::TestWithParam<Scene> {
+class KilledDaemonTest : public ::testing::TestWithParam<Scenario> {
  protected:
-  Words StepsOf(int rank) const {
-    Words steps = GetParam().before;
+  Args StepsOf(int rank) const {
+    Args steps = GetParam().before;
     if (rank == 2) steps.push_back(gate_.wait());
     steps.push_back(rank == 2 ? GetParam().last_does : GetParam().call);
     if (GetParam().call != "leave") steps.insert(steps.end(), {"allgather", "leave"});
@@ -51,7 +51,7 @@ class KilledDaemonTest : public ::testing::TestWithParam<Scene> {
   void KillAndStartAgain() {
     daemon_->Kill();
     if (GetParam().opens_while_away) gate_.Open();
-    daemon_->StartAgain();
+    daemon_->Restart();
     gate_.Open();
   }
 
@@ -68,7 +68,7 @@ TEST_P(KilledDaemonTest, EndsWithTheSameResults) {
   }
   ASSERT_TRUE(status.WaitForParked(2, GetParam().parked_in));
   KillAndStartAgain();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
   if (GetParam().call == "lease") {
     for (int rank : {0, 1}) {
       EXPECT_THAT(ranks[rank]->Output(), HasSubstr("finds the work done by rank 2"));
@@ -77,19 +77,19 @@ TEST_P(KilledDaemonTest, EndsWithTheSameResults) {
   EXPECT_EQ(daemon_->process().Wait(), kSuccess) << daemon_->process().Output();
 }
 
-INSTANTIATE_TEST_SUITE_P(InTheMiddleOf, KilledDaemonTest, ::testing::ValuesIn(Scenes()),
+INSTANTIATE_TEST_SUITE_P(InTheMiddleOf, KilledDaemonTest, ::testing::ValuesIn(Scenarios()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(KilledDaemonWhileJoiningTest, TheJobFormsAllTheSame) {
+TEST(KilledDaemonWhileJoiningTest, TheJobStillForms) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
   StatusReader status(daemon->address());
   std::vector<std::unique_ptr<Process>> ranks;
   for (int rank : {0, 1}) ranks.push_back(StartRank(daemon->address(), rank, {"barrier", "leave"}));
   ASSERT_TRUE(status.WaitForParked(2, "Join"));
   daemon->Kill();
-  daemon->StartAgain();
+  daemon->Restart();
   ranks.push_back(StartRank(daemon->address(), 2, {"barrier", "leave"}));
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 // Returns how often the rank has printed that it has reduced.
@@ -105,7 +105,7 @@ bool AwaitReduced(const Process& rank, int more) {
   return WaitUntil([&] { return Reduced(rank) >= until; });
 }
 
-TEST(KilledDaemonWhileReducingTest, TheDataPlaneGoesOnUntouched) {
+TEST(KilledDaemonWhileReducingTest, DataPlaneContinues) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
   Gate gate;
   auto ranks = StartRanks(daemon->address(), 3,
@@ -113,14 +113,14 @@ TEST(KilledDaemonWhileReducingTest, TheDataPlaneGoesOnUntouched) {
   ASSERT_TRUE(ranks[0]->WaitForOutput("has reduced"));
   daemon->Kill();
   for (const auto& rank : ranks) EXPECT_TRUE(AwaitReduced(*rank, 100)) << rank->Output();
-  daemon->StartAgain();
+  daemon->Restart();
   for (const auto& rank : ranks) EXPECT_TRUE(AwaitReduced(*rank, 100)) << rank->Output();
   gate.Open();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 // A member that does not reconnect to the restarted daemon is lost when the recovery ends.
-TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecoveryGrace) {
+TEST(KilledDaemonWhileARankDiesTest, KilledRankIsLostAfterTheRecoveryGrace) {
   auto daemon = TestDaemon::Start(
       {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--recovery-grace=6s"});
   StatusReader status(daemon->address());
@@ -131,8 +131,8 @@ TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecover
   EXPECT_EQ(ranks[1]->Wait(), (Exit{true, SIGKILL}));
   const pid_t lost = ranks[1]->pid();
   ranks.erase(ranks.begin() + 1);
-  daemon->StartAgain();
-  ExpectEnds(ranks, kRankError);
+  daemon->Restart();
+  ExpectExits(ranks, kRankError);
   for (const auto& rank : ranks) {
     EXPECT_THAT(rank->Output(), HasSubstr("rank 1 (host "));
     EXPECT_THAT(rank->Output(), HasSubstr(absl::StrCat("pid ", lost, ") was lost at ")));

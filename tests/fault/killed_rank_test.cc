@@ -19,9 +19,9 @@ constexpr int kRanks = 3;
 constexpr char kLongGrace[] = "--member-grace=1h";  // only the launcher's report ends it
 
 // The others make a call that needs rank 2, which waits for a loss.
-struct Scene {
+struct Scenario {
   std::string name;
-  Words before;
+  Args before;
   std::string call;
   std::string doing;  // what the daemon has last seen of the killed rank; TIME: since when
   int parked = 2;     // the number of ranks that the daemon shows as waiting
@@ -29,17 +29,17 @@ struct Scene {
   int errors = 2;  // a rank that is leaving needs no other rank, and gets no error
 };
 
-class KilledRankTest : public ::testing::TestWithParam<Scene> {
+class KilledRankTest : public ::testing::TestWithParam<Scenario> {
  protected:
-  std::unique_ptr<Process> LaunchScene() {
-    Words steps = GetParam().before;
+  std::unique_ptr<Process> LaunchScenario() {
+    Args steps = GetParam().before;
     steps.push_back("2:loss");
     steps.push_back(GetParam().call);
     return LaunchAt(*daemon_, kRanks, steps, {"--node-id=alpha"});
   }
 
-  bool AwaitScene(Process& run) {
-    return AwaitBegin(run, {0, 1}, GetParam().call) && AwaitBegin(run, {2}, "loss") &&
+  bool AwaitScenario(Process& run) {
+    return AwaitStep(run, {0, 1}, GetParam().call) && AwaitStep(run, {2}, "loss") &&
            status_.WaitForParked(GetParam().parked);
   }
 
@@ -54,8 +54,8 @@ class KilledRankTest : public ::testing::TestWithParam<Scene> {
 
 TEST_P(KilledRankTest, EverySurvivorNamesItsNodePidSignalAndLastCall) {
   const int killed = GetParam().killed;
-  auto run = LaunchScene();
-  ASSERT_TRUE(AwaitScene(*run)) << run->Output();
+  auto run = LaunchScenario();
+  ASSERT_TRUE(AwaitScenario(*run)) << run->Output();
   const pid_t pid = PidOf(killed, *run);
   kill(pid, SIGKILL);
 
@@ -75,29 +75,30 @@ TEST_P(KilledRankTest, EverySurvivorNamesItsNodePidSignalAndLastCall) {
 INSTANTIATE_TEST_SUITE_P(
     While, KilledRankTest,
     ::testing::Values(
-        Scene{"InABarrier", {}, "barrier", "in Barrier.'in a barrier'. op 0 of the world for TIME"},
-        Scene{"InABroadcast", {}, "broadcast", "in Broadcast.* op 0 of the world for TIME"},
-        Scene{"InAGather", {}, "gather", "in Gather.* op 0 of the world for TIME"},
-        Scene{"InAnAllGather", {}, "allgather", "in AllGather.* op 0 of the world for TIME"},
-        Scene{
+        Scenario{
+            "InABarrier", {}, "barrier", "in Barrier.'in a barrier'. op 0 of the world for TIME"},
+        Scenario{"InABroadcast", {}, "broadcast", "in Broadcast.* op 0 of the world for TIME"},
+        Scenario{"InAGather", {}, "gather", "in Gather.* op 0 of the world for TIME"},
+        Scenario{"InAnAllGather", {}, "allgather", "in AllGather.* op 0 of the world for TIME"},
+        Scenario{
             "WaitingForALease", {"2:hold", "barrier"}, "lease", "in AcquireLease.'work'. for TIME"},
-        Scene{"HoldingALease",
-              {"2:hold", "barrier"},
-              "lease",
-              "last completed Barrier.* op 0 of the world TIME before",
-              2,
-              /*killed=*/2},
-        Scene{"Leaving", {}, "leave", "in Leave for TIME", 2, 1, /*errors=*/1},
+        Scenario{"HoldingALease",
+                 {"2:hold", "barrier"},
+                 "lease",
+                 "last completed Barrier.* op 0 of the world TIME before",
+                 2,
+                 /*killed=*/2},
+        Scenario{"Leaving", {}, "leave", "in Leave for TIME", 2, 1, /*errors=*/1},
         // The daemon knows no calls of the data plane.
-        Scene{"InAnAllReduce",
-              {"connect"},
-              "allreduce",
-              "last completed Communicator::Create.. of the world TIME before",
-              /*parked=*/0}),
+        Scenario{"InAnAllReduce",
+                 {"connect"},
+                 "allreduce",
+                 "last completed Communicator::Create.. of the world TIME before",
+                 /*parked=*/0}),
     [](const auto& info) { return info.param.name; });
 
 // Without a launcher, the daemon only sees the end of the connection, and waits for the grace.
-TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
+TEST(KilledRankWithoutLauncherTest, IsReportedByEverySurvivorAfterTheGrace) {
   auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=300ms"});
   auto ranks = StartRanks(daemon->address(), kRanks, {"connect", "2:loss", "allreduce"});
   for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("ends connect"));
@@ -112,10 +113,10 @@ TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
 }
 
 // No rank needs it yet, so its place is free again.
-TEST(KilledRankWhileJoiningTest, LeavesItsPlaceToAnother) {
+TEST(KilledRankWhileJoiningTest, FreesItsPlace) {
   auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=100ms"});
   StatusReader status(daemon->address());
-  const Words steps = {"barrier", "leave"};
+  const Args steps = {"barrier", "leave"};
   std::vector<std::unique_ptr<Process>> ranks;
   for (int rank : {0, 1}) ranks.push_back(StartRank(daemon->address(), rank, steps));
   ASSERT_TRUE(status.WaitForParked(2, "Join"));
@@ -123,7 +124,7 @@ TEST(KilledRankWhileJoiningTest, LeavesItsPlaceToAnother) {
   EXPECT_EQ(ranks[1]->Wait(), (Exit{true, SIGKILL}));
   ranks.pop_back();
   for (int rank : {1, 2}) ranks.push_back(StartRank(daemon->address(), rank, steps));
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 }  // namespace

@@ -46,18 +46,18 @@ class FarNode {
   std::string Enter() const { return absl::StrCat("nsenter --net --target ", pid(), " "); }
 
   // Returns the first command that failed, which is why the tests cannot run, or "".
-  const std::string& why_not() const { return why_not_; }
+  const std::string& why_not() const { return skip_reason_; }
 
   void Sh(const std::string& command) {
     auto process = Process::Start({"sh", "-c", command});
-    if (!(process->Wait() == kSuccess) && why_not_.empty()) {
-      why_not_ = absl::StrCat("'", command, "' failed here: ", process->Output());
+    if (!(process->Wait() == kSuccess) && skip_reason_.empty()) {
+      skip_reason_ = absl::StrCat("'", command, "' failed here: ", process->Output());
     }
   }
 
  private:
   const std::unique_ptr<Process> process_;
-  std::string why_not_;
+  std::string skip_reason_;
 };
 
 // A job of two ranks. Rank 0 and the daemon are on this side, rank 1 on the far node.
@@ -79,10 +79,10 @@ class Job {
   void Start(const std::string& step) {
     daemon_ = TestDaemon::Start({"--world-size=2", "--insecure"}, {}, "0.0.0.0:0");
     const std::string coordinator = absl::StrCat(net_, "1:", daemon_->port());
-    const Words steps = {"0:" + gate_.wait(), step, "barrier", "leave"};
+    const Args steps = {"0:" + gate_.wait(), step, "barrier", "leave"};
     rank_[0] = StartRank(coordinator, 0, steps);
-    Words command = {"nsenter", "--net", "--target", node_->pid()};
-    const Words rank = RankCommand(steps);
+    Args command = {"nsenter", "--net", "--target", node_->pid()};
+    const Args rank = RankCommand(steps);
     command.insert(command.end(), rank.begin(), rank.end());
     rank_[1] = Process::Start(command, {{"MUSTER_COORDINATOR", coordinator}, {"MUSTER_RANK", "1"}});
   }
@@ -94,7 +94,7 @@ class Job {
   bool AwaitRankOne() { return StatusReader(daemon_->address()).WaitForParked(1); }
 
   void Cut() { node_->Sh(absl::StrCat("ip link set ", near_, " down")); }
-  void Mend() { node_->Sh(absl::StrCat("ip link set ", near_, " up")); }
+  void Reconnect() { node_->Sh(absl::StrCat("ip link set ", near_, " up")); }
   void OpenGate() { gate_.Open(); }
   Process& rank(int rank) { return *rank_[rank]; }
 
@@ -169,12 +169,12 @@ struct Jobs {
 class OutageTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    why_not_ = EnterNamespaces(CLONE_NEWNET);
-    if (!why_not_.empty()) return;
+    skip_reason_ = EnterNamespaces(CLONE_NEWNET);
+    if (!skip_reason_.empty()) return;
     node_ = std::make_unique<FarNode>();
     jobs_ = std::make_unique<Jobs>(node_.get());
-    why_not_ = node_->why_not();
-    if (why_not_.empty()) RunAll();
+    skip_reason_ = node_->why_not();
+    if (skip_reason_.empty()) RunAll();
   }
 
   static void TearDownTestSuite() {
@@ -183,7 +183,7 @@ class OutageTest : public ::testing::Test {
   }
 
   void SetUp() override {
-    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    if (!skip_reason_.empty()) GTEST_SKIP() << skip_reason_;
   }
 
   static void RunAll() {
@@ -215,13 +215,13 @@ class OutageTest : public ::testing::Test {
 
   static void CutFor(int seconds, Job* job, Schedule* schedule) {
     schedule->At(absl::ZeroDuration(), [job] { job->Cut(); });
-    schedule->At(absl::Seconds(seconds), [job] { Mend(job); });
+    schedule->At(absl::Seconds(seconds), [job] { Reconnect(job); });
   }
 
   static void Flap(Job* job, Schedule* schedule) {
     for (int seconds : {0, 6, 12}) {
       schedule->At(absl::Seconds(seconds), [job] { job->Cut(); });
-      schedule->At(absl::Seconds(seconds + 3), [job] { Mend(job); });
+      schedule->At(absl::Seconds(seconds + 3), [job] { Reconnect(job); });
     }
   }
 
@@ -235,38 +235,38 @@ class OutageTest : public ::testing::Test {
     schedule->At(absl::ZeroDuration(), [job] { job->OpenGate(); });
   }
 
-  static void Mend(Job* job) {
-    job->Mend();
+  static void Reconnect(Job* job) {
+    job->Reconnect();
     job->OpenGate();
   }
 
-  static std::string why_not_;
+  static std::string skip_reason_;
   static std::unique_ptr<FarNode> node_;
   static std::unique_ptr<Jobs> jobs_;
 };
 
-std::string OutageTest::why_not_;
+std::string OutageTest::skip_reason_;
 std::unique_ptr<FarNode> OutageTest::node_;
 std::unique_ptr<Jobs> OutageTest::jobs_;
 
-TEST_F(OutageTest, OfTwelveSecondsIsSurvivedBySilentRanks) {
+TEST_F(OutageTest, TwelveSecondsAreSurvivedBySilentRanks) {
   for (const auto& [seconds, job] : jobs_->idle) job->ExpectSurvives(absl::StrCat(seconds, " s"));
 }
 
-TEST_F(OutageTest, OfTwelveSecondsIsSurvivedWhileALargeAnswerIsOnItsWay) {
+TEST_F(OutageTest, TwelveSecondsAreSurvivedDuringALargeAnswer) {
   for (const auto& [seconds, job] : jobs_->busy) job->ExpectSurvives(absl::StrCat(seconds, " s"));
 }
 
-TEST_F(OutageTest, ThatComesAgainAndAgainIsSurvived) {
+TEST_F(OutageTest, RepeatedOutagesAreSurvived) {
   jobs_->flapping->ExpectSurvives("silent");
   jobs_->flapping_busy->ExpectSurvives("with an answer on its way");
 }
 
-TEST_F(OutageTest, OfARankThatIsStoppedWhileALargeAnswerIsOnItsWayIsSurvived) {
+TEST_F(OutageTest, RankStoppedDuringALargeAnswerSurvives) {
   jobs_->stopped->ExpectSurvives("stopped for 10 s");
 }
 
-TEST_F(OutageTest, ThatIsLongerThanTheFlagsAllowIsALoss) {
+TEST_F(OutageTest, LongerThanTheFlagsAllowIsALoss) {
   for (int rank : {0, 1}) {
     EXPECT_EQ(jobs_->lost->rank(rank).Wait(), kRankError) << jobs_->lost->rank(rank).Output();
     EXPECT_THAT(jobs_->lost->rank(rank).Output(),

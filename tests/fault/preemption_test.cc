@@ -26,7 +26,7 @@ class PreemptionTest : public ::testing::Test {
   }
 
   void ExpectOneStep() {
-    ExpectEnds(ranks_, kSuccess);
+    ExpectExits(ranks_, kSuccess);
     const std::string step = After("stops at step ", ranks_[0]->Output());
     EXPECT_NE(step, "nothing") << ranks_[0]->Output();
     for (auto& rank : ranks_) EXPECT_EQ(After("stops at step ", rank->Output()), step);
@@ -49,11 +49,11 @@ TEST_F(PreemptionTest, SigtermOnTwoRanksStopsAllAtTheSameStep) {
   ExpectOneStep();
 }
 
-TEST_F(PreemptionTest, TheDaemonsDeathMeanwhileDoesNotChangeThat) {
+TEST_F(PreemptionTest, SurvivesADaemonRestart) {
   ASSERT_NO_FATAL_FAILURE(Start());
   daemon_->Kill();
   ranks_[1]->Signal(SIGTERM);
-  daemon_->StartAgain();
+  daemon_->Restart();
   ExpectOneStep();
 }
 

@@ -20,13 +20,13 @@ const v1::MemberStatus* RankOf(int rank, const v1::GetStatusResponse& job) {
   return nullptr;
 }
 
-TEST(StoppedRankTest, IsShownAtOnceUnderTheLauncherAndGoesOnAtSigcont) {
+TEST(StoppedRankTest, IsShownAtOnceAndResumesAtSigcont) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   StatusReader status(daemon->address());
   Gate gate;
   auto run = LaunchAt(*daemon, 2, {absl::StrCat("1:", gate.wait()), "barrier", "leave"});
-  ASSERT_TRUE(AwaitBegin(*run, {0}, "barrier"));
-  ASSERT_TRUE(AwaitBegin(*run, {1}, "wait"));
+  ASSERT_TRUE(AwaitStep(*run, {0}, "barrier"));
+  ASSERT_TRUE(AwaitStep(*run, {1}, "wait"));
   const pid_t stopped = PidOf(1, *run);
   kill(stopped, SIGSTOP);
   EXPECT_TRUE(run->WaitForOutput("is stopped; SIGCONT continues it"));
@@ -42,7 +42,7 @@ TEST(StoppedRankTest, IsShownAtOnceUnderTheLauncherAndGoesOnAtSigcont) {
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
 }
 
-TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
+TEST(StoppedRankTest, IsLostAfterTheKeepaliveTimeout) {
   auto daemon = TestDaemon::Start(
       {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms"});
   StatusReader status(daemon->address());
@@ -61,7 +61,7 @@ TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
 }
 
 // As long as a debugger may hold it: here for longer than pings would have allowed.
-TEST(StoppedRankTest, IsNeverLostWhereTheKeepaliveTimeoutIsZero) {
+TEST(StoppedRankTest, IsNeverLostIfTheKeepaliveTimeoutIsZero) {
   auto daemon =
       TestDaemon::Start({"--world-size=2", "--keepalive-time=100ms", "--keepalive-timeout=0s",
                          "--member-grace=0s", "--stall-warning=100ms"});
@@ -69,10 +69,10 @@ TEST(StoppedRankTest, IsNeverLostWhereTheKeepaliveTimeoutIsZero) {
   // Warnings come after 0.1 s, 0.2 s, 0.4 s and so on.
   ASSERT_TRUE(AwaitCount(daemon->process(), "op 1 of the world has waited", 6));
   ranks[1]->Signal(SIGCONT);
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
-TEST(StoppedDaemonTest, GoesOnAsIfNothingHadHappened) {
+TEST(StoppedDaemonTest, ResumesUnnoticed) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   StatusReader status(daemon->address());
   Gate gate;
@@ -83,12 +83,12 @@ TEST(StoppedDaemonTest, GoesOnAsIfNothingHadHappened) {
   gate.Open();
   ASSERT_TRUE(ranks[1]->WaitForOutput("begins barrier"));
   daemon->process().Signal(SIGCONT);
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 // Long enough for the SDK to close the connection: it pings after 3 s, and waits 6 s for the
 // answer.
-TEST(StoppedDaemonTest, IsFoundAgainByItsMembersAfterTheyHaveMissedIt) {
+TEST(StoppedDaemonTest, MembersReconnectWhenItResumes) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   StatusReader status(daemon->address());
   Gate gate;
@@ -99,7 +99,7 @@ TEST(StoppedDaemonTest, IsFoundAgainByItsMembersAfterTheyHaveMissedIt) {
   for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("trying again"));
   daemon->process().Signal(SIGCONT);
   gate.Open();
-  ExpectEnds(ranks, kSuccess);
+  ExpectExits(ranks, kSuccess);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(TwoDaemonsTest, TheSecondOnOnePortIsRefused) {
+TEST(TwoDaemonsTest, SecondDaemonOnAPortDoesNotStart) {
   const auto daemon = TestDaemon::Start();
   const auto second = Process::Start({MusterdPath(), "--listen=" + daemon->address()});
   EXPECT_EQ(second->Wait(), (Exit{false, 1}));
@@ -29,7 +29,7 @@ void ExpectGivesUp(const TestDaemon& daemon, int rank, const std::string& missin
                     HasSubstr(missing), Not(HasSubstr("begins"))));
 }
 
-TEST(TwoDaemonsTest, HalfOfTheRanksAtEachWaitForTheOtherHalfAndNeverGoOn) {
+TEST(TwoDaemonsTest, SplitJobNeverForms) {
   const auto one = TestDaemon::Start({"--world-size=4"});
   const auto two = TestDaemon::Start({"--world-size=4"});
   std::vector<std::unique_ptr<Process>> waiting;
@@ -44,9 +44,9 @@ TEST(TwoDaemonsTest, HalfOfTheRanksAtEachWaitForTheOtherHalfAndNeverGoOn) {
 }
 
 // A wrong DNS entry or a second replica of the daemon does this to a running job.
-TEST(TwoDaemonsTest, ARunningJobOfWhichHalfIsSentToAnotherDaemonEndsWithAborted) {
-  const Words flags = {"--world-size=4", "--keepalive-time=1s", "--keepalive-timeout=3s",
-                       "--member-grace=500ms", "--recovery-grace=6s"};
+TEST(TwoDaemonsTest, SplittingARunningJobEndsItWithAborted) {
+  const Args flags = {"--world-size=4", "--keepalive-time=1s", "--keepalive-timeout=3s",
+                      "--member-grace=500ms", "--recovery-grace=6s"};
   const auto one = TestDaemon::Start(flags);
   const auto two = TestDaemon::Start(flags);
   TcpProxy proxy(one->port());
@@ -58,7 +58,7 @@ TEST(TwoDaemonsTest, ARunningJobOfWhichHalfIsSentToAnotherDaemonEndsWithAborted)
   for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("is on its way"));
   proxy.Redirect(two->port());
   proxy.Cut();
-  ExpectEnds(ranks, kRankError);
+  ExpectExits(ranks, kRankError);
   for (auto& rank : ranks) EXPECT_THAT(rank->Output(), HasSubstr("error: ABORTED"));
 }
 

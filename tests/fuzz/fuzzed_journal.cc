@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "server/journal/narration/journal_narrator.h"
 #include "server/journal/narration/journal_timeline.h"
-#include "server/journal/narration/story.h"
-#include "server/journal/narration/trace.h"
+#include "server/journal/narration/trace_writer.h"
 #include "server/journal/records/encoder.h"
 #include "server/journal/records/format.h"
 #include "server/journal/replay/reader.h"
@@ -47,22 +47,22 @@ std::unique_ptr<journal::Reader> Open(const std::string& file) {
 void ReadFuzzedJournal(const std::string& file) {
   const std::unique_ptr<journal::Reader> reader = Open(file);
   if (reader == nullptr) return;
-  journal::Timeline timeline([](const journal::TimelineEntry& entry) {
+  journal::JournalTimeline timeline([](const journal::JournalTimelineEntry& entry) {
     Check(entry.count >= 1 && entry.until >= entry.at && !entry.text.empty(),
           "a line of the timeline says something");
   });
-  journal::Story story(&timeline);
-  journal::Replayer replayer(&story, kMaxPayloadBytes);
+  journal::JournalNarrator narrator(&timeline);
+  journal::Replayer replayer(&narrator, kMaxPayloadBytes);
   Replay(reader.get(), &replayer);
   timeline.Finish();
 
   std::ostringstream out;
-  journal::Trace trace(&out);
-  journal::Story same_story(&trace);
-  journal::Replayer again(&same_story, kMaxPayloadBytes);
+  journal::TraceWriter trace(&out);
+  journal::JournalNarrator same_narrator(&trace);
+  journal::Replayer again(&same_narrator, kMaxPayloadBytes);
   Replay(Open(file).get(), &again);
-  same_story.Finish(again.now());
-  trace.Finish(same_story.actors());
+  same_narrator.Finish(again.now());
+  trace.Finish(same_narrator.members());
   Check(nlohmann::json::accept(out.str()), "a trace is JSON");
   Check(again.steps() == replayer.steps(), "a replay comes to the same twice");
 }

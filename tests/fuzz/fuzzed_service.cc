@@ -19,14 +19,14 @@
 #include "server/service/conversion/request_conversion.h"
 #include "server/service/conversion/response_conversion.h"
 #include "tests/fuzz/allocated_bytes.h"
+#include "tests/fuzz/answer_oracle.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/collective_oracle.h"
-#include "tests/fuzz/fuzzed_desk.h"
+#include "tests/fuzz/fuzzed_diagnoser.h"
 #include "tests/fuzz/fuzzed_options.h"
 #include "tests/fuzz/members.h"
 #include "tests/fuzz/message_filler.h"
 #include "tests/fuzz/number_oracle.h"
-#include "tests/fuzz/pending_calls.h"
 #include "tests/fuzz/promises.h"
 #include "tests/server/journal/tape.h"
 
@@ -36,10 +36,10 @@ namespace {
 using core::Coordinator;
 using core::WaiterId;
 
-constexpr int kMostTicks = 10000;
+constexpr int kMaxTicks = 10000;
 
 // The most that a core with small limits may keep beside payloads.
-constexpr size_t kMostCoreBytes = 512 * 1024;
+constexpr size_t kMaxCoreBytes = 512 * 1024;
 
 class FuzzedService {
  public:
@@ -62,7 +62,7 @@ class FuzzedService {
     Put(0, core::DrainBegun{"the end"});
     Check(calls_.empty(), "a coordinator that drains leaves no call behind");
     Check(streams_.empty(), "a coordinator that drains leaves no stream behind");
-    desk_->Drain(now_);
+    diagnoser_->Drain(now_);
     EndCore();
   }
 
@@ -119,9 +119,9 @@ class FuzzedService {
       case 14:
         return Send<v1::RequestStopRequest>();
       case 15:
-        return CancelOne();
+        return CancelRandomCall();
       case 16:
-        return CloseOne();
+        return CloseRandomStream();
       case 17:
         return Advance(absl::Milliseconds(bytes_->Bits(2)));
       case 18:
@@ -129,18 +129,18 @@ class FuzzedService {
       case 19:
         return bytes_->OneIn(4) ? Restart() : Repeat();
       case 20:
-        if (!bytes_->OneIn(4)) return SendTogether();
-        return bytes_->OneIn(2) ? Send<v1::WithdrawArrivalRequest>() : SendAny();
+        if (!bytes_->OneIn(4)) return SendNodeCollective();
+        return bytes_->OneIn(2) ? Send<v1::WithdrawArrivalRequest>() : SendRandomRequest();
       case 21:
-        desk_->Step(now_, *core_);
-        return TellVerdict();
+        diagnoser_->Step(now_, *core_);
+        return ForwardVerdict();
       default:
-        return Everyone();
+        return StepAllMembers();
     }
   }
 
   // Sends one of all kinds of requests that the core takes. A new RPC needs no case here.
-  void SendAny() {
+  void SendRandomRequest() {
     size_t chosen = bytes_->Below(AllRequests::kSize);
     ForEachType(AllRequests(), [&](auto* type) {
       using Request = std::remove_pointer_t<decltype(type)>;
@@ -154,15 +154,15 @@ class FuzzedService {
   }
 
   // Lets all members make an honest step: they attach, join, or make the same call.
-  void Everyone() {
+  void StepAllMembers() {
     const size_t what = bytes_->Below(8);
     honest_ = true;
-    for (speaker_ = 0; speaker_ < members_.size(); ++speaker_) {
-      const FuzzedMember& member = members_[speaker_];
+    for (sender_ = 0; sender_ < members_.size(); ++sender_) {
+      const FuzzedMember& member = members_[sender_];
       !member.attached() ? Attach() : !member.joined() ? Join() : CallCollective(what);
     }
     honest_ = false;
-    speaker_ = 0;
+    sender_ = 0;
   }
 
   void CallCollective(size_t what) {
@@ -178,28 +178,28 @@ class FuzzedService {
       case 4:
         return Send<v1::RejoinRequest>();
       case 5:
-        return SendTogether();
+        return SendNodeCollective();
       case 6:
         return Send<v1::ReleaseGroupsRequest>();
       default:
         return Send<v1::BarrierRequest>();
     }
   }
-  void SendTogether() { Send<v1::NodeCollectiveRequest>(); }
+  void SendNodeCollective() { Send<v1::NodeCollectiveRequest>(); }
   void Join() { Send<v1::JoinRequest>(); }
 
   // Composes a request as it may arrive on the wire. Returns whether it can be parsed.
   template <typename Request>
   bool ComposeRequest(Request* request) {
     const auto write = [&] {
-      members_[speaker_].Write(bytes_, request);
+      members_[sender_].Write(bytes_, request);
       Gather(request);
     };
     if (honest_) {
       write();
       return true;
     }
-    speaker_ = bytes_->Below(members_.size());
+    sender_ = bytes_->Below(members_.size());
     return Compose(bytes_, known_, write, request);
   }
 
@@ -216,15 +216,15 @@ class FuzzedService {
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
     Note(id, *converted);
-    calls_.Add(id, [this, request, speaker = speaker_](const core::Answer& answer) {
+    calls_.Add(id, [this, request, sender = sender_](const core::Answer& answer) {
       CheckCaller(request);
-      const std::optional<Response> response = service::Whole<Response>(answer);
+      const std::optional<Response> response = service::WholeResponse<Response>(answer);
       Check(response.has_value(), "answers can be parsed");
-      Learn(&members_[speaker], request, *response);
+      Learn(&members_[sender], request, *response);
       CheckMessage(*response);
     });
-    repeat_ = [this, request, speaker = speaker_] {
-      speaker_ = speaker;
+    repeat_ = [this, request, sender = sender_] {
+      sender_ = sender;
       Deliver(request);
     };
     const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
@@ -251,10 +251,10 @@ class FuzzedService {
     CheckSession(request.context().call().session());
   }
 
-  // Adds the members of the speaker's node that are about to make the same call.
+  // Adds the members of the sender's node that are about to make the same call.
   void Gather(v1::NodeCollectiveRequest* request) {
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (i != speaker_ && i % 2 == speaker_ % 2) members_[i].Add(request);
+      if (i != sender_ && i % 2 == sender_ % 2) members_[i].Add(request);
     }
   }
   template <typename Request>
@@ -271,19 +271,19 @@ class FuzzedService {
     const auto converted = service::FromProto(v1::AttachRequest(request));
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
-    streams_[id] = {request.member().incarnation(), &members_[speaker_]};
+    streams_[id] = {request.member().incarnation(), &members_[sender_]};
     const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
     Put(id, *converted, &kept);
   }
 
-  void CancelOne() {
-    const std::optional<WaiterId> id = calls_.GiveUpOne(bytes_);
+  void CancelRandomCall() {
+    const std::optional<WaiterId> id = calls_.RemoveRandomCall(bytes_);
     if (!id) return;
     collectives_.Cancelled(*id);
     Put(*id, core::CallCancelled());
   }
 
-  void CloseOne() {
+  void CloseRandomStream() {
     if (streams_.empty()) return;
     const auto stream = std::next(streams_.begin(), bytes_->Byte() % streams_.size());
     const WaiterId id = stream->first;
@@ -295,15 +295,17 @@ class FuzzedService {
   void Advance(absl::Duration duration) {
     const core::Time end = now_ + duration;
     for (int ticks = 0; NextDeadline() <= end; ++ticks) {
-      Check(ticks < kMostTicks, "a tick at a deadline moves it on");
+      Check(ticks < kMaxTicks, "a tick at a deadline moves it on");
       now_ = std::max(now_, NextDeadline());
       if (core_->NextDeadline() <= now_) Put(0, core::DeadlineReached());
-      if (desk_->NextDeadline() <= now_) desk_->Tick(now_);
-      TellVerdict();
+      if (diagnoser_->NextDeadline() <= now_) diagnoser_->Tick(now_);
+      ForwardVerdict();
     }
     now_ = end;
   }
-  core::Time NextDeadline() const { return std::min(core_->NextDeadline(), desk_->NextDeadline()); }
+  core::Time NextDeadline() const {
+    return std::min(core_->NextDeadline(), diagnoser_->NextDeadline());
+  }
 
   void ReadStatus() {
     v1::GetStatusResponse response;
@@ -323,24 +325,24 @@ class FuzzedService {
     tape_ = std::make_unique<journal::Tape>();
     core::Options options = tape_->Options(options_, now_);
     options.wants_inquiry = [this](core::Time now, core::JobState state) {
-      return desk_->MayBegin(now, state);
+      return diagnoser_->MayBegin(now, state);
     };
     core_ = std::make_unique<Coordinator>(std::move(options));
-    desk_ = std::make_unique<FuzzedDesk>(bytes_, core_->options(), known_, members_);
+    diagnoser_ = std::make_unique<FuzzedDiagnoser>(bytes_, core_->options(), known_, members_);
   }
 
   // Ends the core. Checks that the memory that it frees is bounded.
   void EndCore() {
     if (tape_ != nullptr) {
       const std::string difference = tape_->Replay();
-      CheckNothing(difference);
+      CheckNoProblem(difference);
     }
     const size_t before = AllocatedBytes();
     core_.reset();
-    desk_.reset();
+    diagnoser_.reset();
     const size_t kept = before - std::min(before, AllocatedBytes());
     if (options_.limits.max_leases > SmallLimits().max_leases) return;
-    Check(kept <= options_.limits.max_held_bytes + kMostCoreBytes,
+    Check(kept <= options_.limits.max_held_bytes + kMaxCoreBytes,
           absl::StrCat("a daemon with small limits does not keep ", kept, " bytes"));
   }
 
@@ -351,17 +353,17 @@ class FuzzedService {
     Take(std::move(effects));
   }
 
-  void TellVerdict() {
-    const std::optional<std::string> verdict = desk_->TakeVerdict();
+  void ForwardVerdict() {
+    const std::optional<std::string> verdict = diagnoser_->TakeVerdict();
     if (!verdict) return;
     Put(0, core::VerdictFound{*verdict});
   }
 
   void Take(core::Effects effects) {
-    const std::string alone = collectives_.Answered(WithParts(effects.replies));
-    CheckNothing(alone);
+    const std::string problem = collectives_.Answered(WithParts(effects.replies));
+    CheckNoProblem(problem);
     for (const core::LogLine& line : effects.log) CheckLogLine(line.text);
-    if (effects.inquiry) desk_->Begin(now_, *effects.inquiry);
+    if (effects.inquiry) diagnoser_->Begin(now_, *effects.inquiry);
     for (const core::StreamEvent& event : effects.events) TakeEvent(event);
     for (const core::Reply& reply : effects.replies) calls_.Take(reply);
     for (const core::StreamEnd& end : effects.ends) {
@@ -421,7 +423,7 @@ class FuzzedService {
     known_.places.push_back(place);
     collectives_.LearnRoster(place);
     const std::string wrong = numbers_.CheckEpoch(now_, place);
-    CheckNothing(wrong);
+    CheckNoProblem(wrong);
   }
   void Learn(FuzzedMember* member, const v1::JoinRequest&, const v1::JoinResponse& response) {
     LearnPlace(member, response);
@@ -439,9 +441,9 @@ class FuzzedService {
     const uint64_t token = response.granted().token();
     known_.tokens.push_back(token);
     member->Learn(request, response);
-    const std::string& asked_by = incarnations_[request.call().session().counter()];
-    const std::string wrong = numbers_.CheckGrant(now_, {asked_by, request.request_id()}, token);
-    CheckNothing(wrong);
+    const std::string& requester = incarnations_[request.call().session().counter()];
+    const std::string wrong = numbers_.CheckGrant(now_, {requester, request.request_id()}, token);
+    CheckNoProblem(wrong);
   }
   void Learn(FuzzedMember*, const v1::NodeCollectiveRequest& request,
              const v1::NodeCollectiveResponse& response) {
@@ -466,14 +468,14 @@ class FuzzedService {
   core::Time now_;
   std::unique_ptr<journal::Tape> tape_;  // of the core's inputs
   std::unique_ptr<Coordinator> core_;
-  std::unique_ptr<FuzzedDesk> desk_;  // beside the core
+  std::unique_ptr<FuzzedDiagnoser> diagnoser_;  // beside the core
   WaiterId last_id_ = 0;
-  PendingCalls calls_;
+  AnswerOracle calls_;
   std::map<WaiterId, Stream> streams_;
   std::function<void()> repeat_;
   Knowledge known_;
   std::vector<FuzzedMember> members_;
-  size_t speaker_ = 0;  // index of the member that sends
+  size_t sender_ = 0;  // index of the member that sends
   bool honest_ = false;
   uint64_t draws_ = 0;
   std::set<Session> sessions_;                    // of all daemons

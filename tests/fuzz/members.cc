@@ -77,7 +77,7 @@ void FuzzedMember::Write(ByteSource* bytes, v1::AttachRequest* request) {
   request->set_protocol_version(1);
   request->set_attempt(++attempts_);
   FillClaim(request->mutable_claim());
-  if (place_ && !std::exchange(is_asked_, false) && !bytes->OneIn(4)) {
+  if (place_ && !std::exchange(must_list_roster_, false) && !bytes->OneIn(4)) {
     request->mutable_claim()->clear_roster();
   }
 }

@@ -56,7 +56,7 @@ class FuzzedMember {
 
   // Take the answers to this member's requests.
   void Learn(const v1::Attached& attached) { session_ = attached.session(); }
-  void Learn(const v1::NeedRoster&) { is_asked_ = true; }
+  void Learn(const v1::NeedRoster&) { must_list_roster_ = true; }
   void Learn(const v1::EpochBroken& broken);
   void Learn(const v1::GroupsClosed& closings);
   void Learn(const v1::JoinResponse& place);
@@ -97,7 +97,7 @@ class FuzzedMember {
   std::optional<v1::SessionId> session_;
   std::optional<v1::JoinResponse> place_;
   std::optional<v1::EpochBroken> broken_;
-  bool is_asked_ = false;                 // the next Attach must list the roster
+  bool must_list_roster_ = false;         // the next Attach must list the roster
   std::map<std::string, uint64_t> next_;  // sequence number by group
   std::vector<v1::HeldLease> held_;
   uint64_t highest_token_ = 0;

@@ -17,9 +17,9 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 constexpr int kProcesses = 5;
-constexpr size_t kMostRepeats = 6;
+constexpr size_t kMaxRepeats = 6;
 // The highest number that a claim may name.
-constexpr uint64_t kMostClaimed = uint64_t{1} << 62;
+constexpr uint64_t kMaxClaimed = uint64_t{1} << 62;
 
 std::string Secret(ByteSource* bytes) {
   if (bytes->OneIn(32)) return bytes->Text(bytes->Below(20));
@@ -71,7 +71,7 @@ uint64_t Number(ByteSource* bytes, const Knowledge& known, const std::string& fi
   if (bytes->OneIn(32)) return bytes->Bits(8);
   if (bytes->OneIn(8)) {
     const uint64_t below = bytes->Below(4);
-    return below < 2 ? std::numeric_limits<uint64_t>::max() - below : kMostClaimed - (below - 2);
+    return below < 2 ? std::numeric_limits<uint64_t>::max() - below : kMaxClaimed - (below - 2);
   }
   return bytes->Below(4);
 }
@@ -189,7 +189,7 @@ class Filler {
 
   void SetField(Message* message, const FieldDescriptor& field, int depth) {
     if (!field.is_repeated()) return SetSingle(message, field, depth);
-    for (size_t i = bytes_->Below(kMostRepeats); i > 0; --i) AddOne(message, field, depth);
+    for (size_t i = bytes_->Below(kMaxRepeats); i > 0; --i) AddOne(message, field, depth);
   }
 
   void AddOne(Message* message, const FieldDescriptor& field, int depth) {

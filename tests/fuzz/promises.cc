@@ -24,7 +24,7 @@ void Check(bool holds, const std::string& promise) {
   if (!holds) Broken(promise);
 }
 
-void CheckNothing(const std::string& wrong) {
+void CheckNoProblem(const std::string& wrong) {
   if (!wrong.empty()) Broken(wrong);
 }
 
@@ -32,7 +32,7 @@ void CheckMessage(const google::protobuf::Message& message) {
   const std::unique_ptr<google::protobuf::Message> read(message.New());
   Check(read->ParseFromString(message.SerializeAsString()),
         absl::StrCat(message.GetTypeName(), " can be parsed"));
-  CheckNothing(WrongWithTexts(message));
+  CheckNoProblem(FindMessageTextProblem(message));
 }
 
 void CheckError(const absl::Status& error) {
@@ -40,9 +40,9 @@ void CheckError(const absl::Status& error) {
   Check(error.message().size() <= kMostMessageBytes,
         absl::StrCat("an error fits into gRPC's metadata; this has ", error.message().size(),
                      " bytes: ", error.message()));
-  CheckNothing(WrongWithText(error.message()));
+  CheckNoProblem(FindTextProblem(error.message()));
 }
 
-void CheckLogLine(const std::string& text) { CheckNothing(WrongWithText(text)); }
+void CheckLogLine(const std::string& text) { CheckNoProblem(FindTextProblem(text)); }
 
 }  // namespace muster::fuzz

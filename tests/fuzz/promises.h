@@ -12,7 +12,7 @@ namespace muster::fuzz {
 
 void Check(bool holds, const std::string& promise);
 // Aborts unless `wrong`, the description of an error by an oracle, is empty.
-void CheckNothing(const std::string& wrong);
+void CheckNoProblem(const std::string& wrong);
 
 // Checks that a message can be sent and parsed, and that its texts are fit for people.
 void CheckMessage(const google::protobuf::Message& message);

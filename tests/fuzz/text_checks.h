@@ -10,11 +10,11 @@ namespace muster::fuzz {
 
 // Returns what is wrong with a text that leaves the daemon, or "". People read it on terminals and
 // in logs, so it must be one line, without control characters, and not too long.
-std::string WrongWithText(absl::string_view text);
+std::string FindTextProblem(absl::string_view text);
 
 // Checks all texts of a message in the same way. Lease results are the members' own content, so
 // only their length counts.
-std::string WrongWithTexts(const google::protobuf::Message& message);
+std::string FindMessageTextProblem(const google::protobuf::Message& message);
 
 }  // namespace muster::fuzz
 

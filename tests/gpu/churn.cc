@@ -22,14 +22,14 @@ namespace {
 constexpr int kWarmUpRounds = 5;
 constexpr absl::Duration kSettleTime = absl::Seconds(10);
 
-struct Held {
+struct ResourceUsage {
   int64_t device_bytes = 0;  // of the whole GPU
   int64_t threads = 0;
   int64_t files = 0;
 };
 
 // A leak in each round would be far more than this after all rounds.
-constexpr Held kTolerance = {int64_t{16} << 20, 4, 4};
+constexpr ResourceUsage kTolerance = {int64_t{16} << 20, 4, 4};
 
 int64_t EntriesOf(const char* folder) {
   std::error_code error;
@@ -37,32 +37,32 @@ int64_t EntriesOf(const char* folder) {
                        std::filesystem::directory_iterator());
 }
 
-absl::StatusOr<Held> HeldNow() {
+absl::StatusOr<ResourceUsage> CurrentUsage() {
   size_t free_bytes = 0;
   size_t total_bytes = 0;
   RETURN_IF_ERROR(CudaStatus(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo"));
-  return Held{static_cast<int64_t>(total_bytes - free_bytes), EntriesOf("/proc/self/task"),
-              EntriesOf("/proc/self/fd")};
+  return ResourceUsage{static_cast<int64_t>(total_bytes - free_bytes), EntriesOf("/proc/self/task"),
+                       EntriesOf("/proc/self/fd")};
 }
 
-bool Within(const Held& now, const Held& before) {
+bool Within(const ResourceUsage& now, const ResourceUsage& before) {
   return now.device_bytes - before.device_bytes <= kTolerance.device_bytes &&
          now.threads - before.threads <= kTolerance.threads &&
          now.files - before.files <= kTolerance.files;
 }
 
 // Returns what is held at the end. Waits a moment for threads that were told to end.
-absl::StatusOr<Held> Settled(const Held& before) {
-  absl::StatusOr<Held> held;
+absl::StatusOr<ResourceUsage> Settled(const ResourceUsage& before) {
+  absl::StatusOr<ResourceUsage> held;
   const auto settled = [&] {
-    held = HeldNow();
+    held = CurrentUsage();
     return !held.ok() || Within(*held, before);
   };
   testing::WaitUntil(settled, kSettleTime);
   return held;
 }
 
-std::string Growth(const Held& before, const Held& after) {
+std::string Growth(const ResourceUsage& before, const ResourceUsage& after) {
   return absl::StrFormat("device memory %+.1f MiB, threads %+d, open files %+d",
                          static_cast<double>(after.device_bytes - before.device_bytes) / (1 << 20),
                          after.threads - before.threads, after.files - before.files);
@@ -81,7 +81,7 @@ absl::Status CheckChurn(Job& job, const RankFlags& flags) {
   if (!stream.ok()) return stream.status();
   for (int i = 0; i < kWarmUpRounds; ++i) RETURN_IF_ERROR(Round(job, stream->get()));
   RETURN_IF_ERROR(job.Barrier("warm"));
-  const absl::StatusOr<Held> before = HeldNow();
+  const absl::StatusOr<ResourceUsage> before = CurrentUsage();
   if (!before.ok()) return before.status();
   RETURN_IF_ERROR(job.Barrier("counted"));
 
@@ -90,7 +90,7 @@ absl::Status CheckChurn(Job& job, const RankFlags& flags) {
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   RETURN_IF_ERROR(job.Barrier("done"));
 
-  const absl::StatusOr<Held> after = Settled(*before);
+  const absl::StatusOr<ResourceUsage> after = Settled(*before);
   if (!after.ok()) return after.status();
   RETURN_IF_ERROR(job.Barrier("counted again"));
   const std::string growth =

@@ -62,7 +62,7 @@ absl::Status ExpectSoon(absl::Duration after, const RankFlags& flags) {
                                           absl::FormatDuration(kErrorLimit)));
 }
 
-absl::Status GoOnWithoutTheLost(const RankFlags& flags, int survivors) {
+absl::Status ContinueWithoutLostRank(const RankFlags& flags, int survivors) {
   JobOptions options;
   options.coordinator = flags.second_coordinator;
   options.world_size = survivors;
@@ -79,7 +79,7 @@ absl::Status GoOnWithoutTheLost(const RankFlags& flags, int survivors) {
 }
 
 // Kills the last rank, and returns how long after the loss the error came.
-absl::StatusOr<absl::Duration> LoseTheLast(Job& job, const RankFlags& flags) {
+absl::StatusOr<absl::Duration> LoseLastRank(Job& job, const RankFlags& flags) {
   const auto comm = NcclCommunicator::Create(job);
   if (!comm.ok()) return comm.status();
   const auto stream = Stream::Make();
@@ -102,13 +102,13 @@ absl::StatusOr<absl::Duration> LoseTheLast(Job& job, const RankFlags& flags) {
 }  // namespace
 
 absl::Status CheckLoss(Job& job, const RankFlags& flags) {
-  const absl::StatusOr<absl::Duration> after = LoseTheLast(job, flags);
+  const absl::StatusOr<absl::Duration> after = LoseLastRank(job, flags);
   if (!after.ok()) return after.status();
   std::cout << absl::StrFormat("rank %d: the error came %.3f s after the SIGKILL", job.rank(),
                                absl::ToDoubleSeconds(*after))
             << std::endl;
   RETURN_IF_ERROR(ExpectSoon(*after, flags));
-  return GoOnWithoutTheLost(flags, job.world_size() - 1);
+  return ContinueWithoutLostRank(flags, job.world_size() - 1);
 }
 
 }  // namespace muster::gpu

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/rank_activity.h"
+#include "common/activity_reader.h"
 #include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
 #include "tests/util/wait_until.h"
@@ -18,7 +18,7 @@ constexpr uint64_t kOperations = 20;
 constexpr size_t kCount = 1000;
 
 // Returns the activity that the plug-in has published of NCCL's communicator, or an empty one.
-CommunicatorActivity NcclActivity(const RankActivity& activity) {
+CommunicatorActivity NcclActivity(const ActivityReader& activity) {
   for (const CommunicatorActivity& one : activity.Read()) {
     if (absl::StartsWith(one.name, "NCCL communicator ")) return one;
   }
@@ -28,7 +28,7 @@ CommunicatorActivity NcclActivity(const RankActivity& activity) {
 }  // namespace
 
 absl::Status CheckProfiler(Job& job, const RankFlags& flags) {
-  const absl::StatusOr<std::unique_ptr<RankActivity>> activity = RankActivity::Make();
+  const absl::StatusOr<std::unique_ptr<ActivityReader>> activity = ActivityReader::Make();
   if (!activity.ok()) return activity.status();
   setenv("MUSTER_ACTIVITY_FILE", (*activity)->path().c_str(), 1);
   setenv("NCCL_PROFILER_PLUGIN", flags.profiler_plugin.c_str(), 1);

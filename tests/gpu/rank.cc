@@ -23,19 +23,19 @@ const std::map<std::string, Check> kChecks = {
     {"profiler", CheckProfiler}, {"speed", CheckSpeed},
 };
 
-int Fail(const std::string& who, const absl::Status& error) {
-  std::cerr << who << ": " << error.message() << std::endl;
+int Fail(const std::string& subject, const absl::Status& error) {
+  std::cerr << subject << ": " << error.message() << std::endl;
   return 1;
 }
 
 int Run(const std::string& name, const RankFlags& flags) {
   absl::StatusOr<std::unique_ptr<Job>> job = Job::Join(JobOptions::FromEnvironment());
   if (!job.ok()) return Fail(name, job.status());
-  const std::string who = "rank " + std::to_string((*job)->rank());
+  const std::string subject = "rank " + std::to_string((*job)->rank());
   const absl::Status checked = kChecks.at(name)(**job, flags);
-  if (!checked.ok()) return Fail(who, checked);
+  if (!checked.ok()) return Fail(subject, checked);
   const absl::Status left = (*job)->Leave();  // OK also after a member was lost
-  return left.ok() ? 0 : Fail(who, left);
+  return left.ok() ? 0 : Fail(subject, left);
 }
 
 int Describe() {

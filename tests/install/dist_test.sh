@@ -7,7 +7,7 @@ root=$(realpath "$TEST_TMPDIR")
 checkout=$root/checkout
 built=$root/built
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 export PKG_CONFIG_PATH='' HOME=$root
 unset LD_LIBRARY_PATH CPATH SOURCE_DATE_EPOCH

@@ -7,7 +7,7 @@ set -euo pipefail
 root=$(realpath "$TEST_TMPDIR")
 checkout=$root/checkout
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 make_checkout() {
   mkdir -p "$checkout"

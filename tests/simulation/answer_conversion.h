@@ -1,7 +1,7 @@
 #ifndef MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
 #define MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
 
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "common/rpcs.h"
 #include "server/core/api/effects.h"
 #include "server/service/conversion/response_conversion.h"
@@ -14,7 +14,7 @@ using AnswerConversion = internal::Response (*)(const core::Answer&);
 // Converts answers to calls whose request is a `Request`.
 template <typename Request>
 internal::Response ConvertAnswer(const core::Answer& answer) {
-  return service::Whole<ResponseOf<Request>>(answer).value();
+  return service::WholeResponse<ResponseOf<Request>>(answer).value();
 }
 
 }  // namespace muster::simulation

@@ -22,20 +22,20 @@ std::function<uint64_t()> Numbers(uint64_t seed, std::string purpose) {
 
 }  // namespace
 
-Cluster::Cluster(const Setting* setting, Stage* stage)
+Cluster::Cluster(const Setting* setting, SimulationState* simulation)
     : setting_(setting),
-      stage_(stage),
-      checks_(setting, stage),
-      network_(setting->seed, stage, &checks_),
+      simulation_(simulation),
+      checks_(setting, simulation),
+      network_(setting->seed, simulation, &checks_),
       random_(setting->seed, "cluster"),
       places_(setting->size) {
-  network_.set_weather(setting->weather);
+  network_.set_conditions(setting->conditions);
   if (setting->large_answers) network_.set_most_bytes(kMostMessageBytes);
 }
 
 void Cluster::Start() {
-  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
-                         [this] { StartDaemon(); });
+  simulation_->clock.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
+                           [this] { StartDaemon(); });
   LaunchAll();
 }
 
@@ -46,8 +46,8 @@ void Cluster::LaunchAll() {
     // the epoch forms.
     const bool late = setting_->replacements && place + 1 == setting_->size;
     const absl::Duration least = absl::Seconds(late ? 3 : 0);
-    stage_->timeline.After(random_.Between(least, least + absl::Seconds(1)),
-                           [this, place] { Launch(place); });
+    simulation_->clock.After(random_.Between(least, least + absl::Seconds(1)),
+                             [this, place] { Launch(place); });
   }
 }
 
@@ -83,8 +83,8 @@ void Cluster::StartDaemon() {
   const DaemonId id = static_cast<DaemonId>(daemons_.size()) + 1;
   absl::Time clock = absl::FromUnixSeconds(1'800'000'000);
   if (setting_->clock_goes_back) clock -= id * kClockError;
-  stage_->Say("daemon ", id, " starts");
-  daemons_[id] = std::make_unique<Daemon>(id, DaemonOptions(), clock, stage_, &network_);
+  simulation_->Trace("daemon ", id, " starts");
+  daemons_[id] = std::make_unique<Daemon>(id, DaemonOptions(), clock, simulation_, &network_);
   network_.Add(id, daemons_[id].get());
   RouteAll();
 }
@@ -98,24 +98,24 @@ void Cluster::RouteAll() {
 void Cluster::KillDaemon(bool silent, absl::Duration downtime) {
   if (current() == nullptr || !current()->alive()) return;
   const DaemonId id = daemons_.rbegin()->first;
-  stage_->Say("daemon ", id, " dies", silent ? ", and its host" : "");
+  simulation_->Trace("daemon ", id, " dies", silent ? ", and its host" : "");
   current()->Kill();
   network_.DaemonGone(id, silent ? kHostNotice : kProcessNotice);
-  stage_->timeline.After(downtime, [this] { StartDaemon(); });
+  simulation_->clock.After(downtime, [this] { StartDaemon(); });
 }
 
 void Cluster::PauseDaemon(absl::Duration length) {
   if (current() == nullptr || !current()->alive()) return;
-  stage_->Say("daemon ", daemons_.rbegin()->first, " is stopped for ",
-              absl::FormatDuration(length));
-  current()->PauseUntil(stage_->now() + length);
+  simulation_->Trace("daemon ", daemons_.rbegin()->first, " is stopped for ",
+                     absl::FormatDuration(length));
+  current()->PauseUntil(simulation_->now() + length);
 }
 
 void Cluster::SendAsStranger(uint64_t choice) {
   if (current() == nullptr || !current()->alive()) return;
-  if (current()->paused_until() > stage_->now()) return;
-  stage_->Say("a stranger calls daemon ", daemons_.rbegin()->first);
-  current()->Suffer(choice);
+  if (current()->paused_until() > simulation_->now()) return;
+  simulation_->Trace("a stranger calls daemon ", daemons_.rbegin()->first);
+  current()->ReceiveFromStranger(choice);
 }
 
 void Cluster::SplitDaemon(uint64_t places, absl::Duration length) {
@@ -129,9 +129,9 @@ void Cluster::SplitDaemon(uint64_t places, absl::Duration length) {
   }
   StartDaemon();
   for (const ProcessId process : stay) network_.Route(process, old);
-  stage_->Say("daemon ", old, " goes on beside it, for ", stay.size(), " processes");
-  stage_->timeline.After(length, [this, old] {
-    stage_->Say("daemon ", old, " dies");
+  simulation_->Trace("daemon ", old, " goes on beside it, for ", stay.size(), " processes");
+  simulation_->clock.After(length, [this, old] {
+    simulation_->Trace("daemon ", old, " dies");
     daemons_[old]->Kill();
     network_.DaemonGone(old, kProcessNotice);
     RouteAll();
@@ -144,7 +144,7 @@ internal::MemberOptions Cluster::OptionsOf(ProcessId id, uint32_t place) {
   internal::MemberOptions options;
   options.coordinator = "musterd.test:7370";
   options.job_id = "simulated";
-  options.identity = IdentityOf(*setting_, id, place, stage_->now());
+  options.identity = IdentityOf(*setting_, id, place, simulation_->now());
   options.coordinator_timeout = absl::Minutes(10);
   options.node_fanin = setting_->node_fanin;
   options.random = Numbers(setting_->seed, absl::StrCat("backoff ", id));
@@ -159,7 +159,7 @@ void Cluster::Launch(uint32_t place) {
   ReportStarted(program->process());
   Random start(setting_->seed, absl::StrCat("start of ", program->process().id()));
   if (!setting_->slow_starts || start.Chance(0.5)) return program->Start();
-  stage_->timeline.After(start.Between(absl::ZeroDuration(), absl::Seconds(3)), [program] {
+  simulation_->clock.After(start.Between(absl::ZeroDuration(), absl::Seconds(3)), [program] {
     if (program->process().alive()) program->Start();
   });
 }
@@ -168,7 +168,7 @@ void Cluster::Launch(uint32_t place) {
 void Cluster::ReportStarted(const Process& process) {
   if (!process.alive()) return;
   if (current() == nullptr || !current()->alive()) {
-    return stage_->timeline.After(kLauncherRetry, [this, &process] { ReportStarted(process); });
+    return simulation_->clock.After(kLauncherRetry, [this, &process] { ReportStarted(process); });
   }
   v1::ReportProcessStateRequest report;
   report.set_job_id("simulated");
@@ -179,11 +179,11 @@ void Cluster::ReportStarted(const Process& process) {
 
 Program* Cluster::NewProgram(uint32_t place) {
   const ProcessId id = static_cast<ProcessId>(processes_.size()) + 1;
-  stage_->Say("process ", id, " starts at place ", place);
+  simulation_->Trace("process ", id, " starts at place ", place);
   const bool shares = !setting_->apart || place != 0;
   processes_.push_back(std::make_unique<Process>(
       id, OptionsOf(id, place),
-      Process::Surroundings{stage_, &network_, &memories_, shares, setting_->seed ^ id}));
+      Process::Environment{simulation_, &network_, &memories_, shares, setting_->seed ^ id}));
   Process* const process = processes_.back().get();
   network_.Add(process);
   started_at_[id] = place;
@@ -193,11 +193,12 @@ Program* Cluster::NewProgram(uint32_t place) {
     checks_.disturbed.insert(id);
   }
   if (current() != nullptr) network_.Route(id, daemons_.rbegin()->first);
-  Actor actor{process,  setting_,          stage_,
-              &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id)),
-              place};
-  programs_.push_back(
-      std::make_unique<Program>(actor, [this, id] { network_.ProcessGone(id, kProcessNotice); }));
+  ProgramState program_state{
+      process,  setting_,          simulation_,
+      &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id)),
+      place};
+  programs_.push_back(std::make_unique<Program>(
+      program_state, [this, id] { network_.ProcessGone(id, kProcessNotice); }));
   return programs_.back().get();
 }
 
@@ -218,7 +219,8 @@ void Cluster::KillProcessAtNode(uint32_t place, int steps, bool reported) {
   Program* const program = Running(place);
   if (program == nullptr) return;
   program->process().DieAtNodeAfter(steps, [this, place, program, reported] {
-    stage_->Say("process ", program->process().id(), " is in the midst of its node's memory");
+    simulation_->Trace("process ", program->process().id(),
+                       " is in the midst of its node's memory");
     if (Running(place) == program) return KillProcess(place, /*silent=*/false, reported);
     End(program, /*silent=*/false);
   });
@@ -227,7 +229,7 @@ void Cluster::KillProcessAtNode(uint32_t place, int steps, bool reported) {
 void Cluster::End(Program* program, bool silent) {
   Process& process = program->process();
   if (!process.alive()) return;
-  stage_->Say("process ", process.id(), " dies", silent ? ", and its host" : "");
+  simulation_->Trace("process ", process.id(), " dies", silent ? ", and its host" : "");
   checks_.disturbed.insert(process.id());
   program->Killed();
   process.Kill();
@@ -240,28 +242,28 @@ void Cluster::ReportExit(const Process& process) {
   report.set_job_id("simulated");
   report.set_secret(process.identity().secret);
   report.set_signal(9);
-  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(20)),
-                         [this, report] {
-                           if (current() == nullptr || !current()->alive()) return;
-                           stage_->Say("  daemon <- ", [&] { return report.ShortDebugString(); });
-                           current()->ReportExit(report);
-                         });
+  simulation_->clock.After(
+      random_.Between(absl::ZeroDuration(), absl::Milliseconds(20)), [this, report] {
+        if (current() == nullptr || !current()->alive()) return;
+        simulation_->Trace("  daemon <- ", [&] { return report.ShortDebugString(); });
+        current()->ReportExit(report);
+      });
 }
 
 void Cluster::LaunchAgain(uint32_t place) {
   if (!setting_->elastic || setting_->churn || places_[place].starts == kMaxStarts) return;
   ++launches_pending_;
-  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(5)),
-                         [this, place] { Launch(place); });
+  simulation_->clock.After(random_.Between(absl::ZeroDuration(), absl::Seconds(5)),
+                           [this, place] { Launch(place); });
 }
 
 void Cluster::PauseProcess(uint32_t place, absl::Duration length) {
   Program* const program = Running(place);
   if (program == nullptr) return;
-  stage_->Say("process ", program->process().id(), " is stopped for ",
-              absl::FormatDuration(length));
+  simulation_->Trace("process ", program->process().id(), " is stopped for ",
+                     absl::FormatDuration(length));
   checks_.disturbed.insert(program->process().id());
-  program->process().PauseUntil(stage_->now() + length);
+  program->process().PauseUntil(simulation_->now() + length);
 }
 
 void Cluster::CutProcess(uint32_t place) {
@@ -274,11 +276,11 @@ void Cluster::CutOffProcess(uint32_t place, absl::Duration length) {
   Program* const program = Running(place);
   if (program == nullptr) return;
   const ProcessId id = program->process().id();
-  stage_->Say("process ", id, " is cut off for ", absl::FormatDuration(length));
+  simulation_->Trace("process ", id, " is cut off for ", absl::FormatDuration(length));
   checks_.disturbed.insert(id);
   network_.CutOff(id);
-  stage_->timeline.After(length, [this, id] {
-    stage_->Say("process ", id, " can be reached again");
+  simulation_->clock.After(length, [this, id] {
+    simulation_->Trace("process ", id, " can be reached again");
     network_.Heal(id);
   });
 }
@@ -291,7 +293,7 @@ void Cluster::ReplaceProcess(uint32_t place, Older older, absl::Duration length)
   if (older == Older::kDies) End(program, /*silent=*/false);
   ++launches_pending_;
   const absl::Duration most = random_.Chance(0.5) ? absl::Seconds(3) : absl::Milliseconds(100);
-  stage_->timeline.After(random_.Between(absl::ZeroDuration(), most), [this, place] {
+  simulation_->clock.After(random_.Between(absl::ZeroDuration(), most), [this, place] {
     Launch(place);
     checks_.disturbed.insert(places_[place].program->process().id());
   });
@@ -303,7 +305,7 @@ void Cluster::Churn(absl::Duration length) {
   checks_.disturbed.insert(program->process().id());
   program->Start();
   const absl::Duration stay = random_.Between(absl::Milliseconds(100), absl::Milliseconds(900));
-  stage_->timeline.After(stay, [this, program, rest = length - stay] {
+  simulation_->clock.After(stay, [this, program, rest = length - stay] {
     End(program, /*silent=*/false);
     Churn(rest);
   });
@@ -311,7 +313,7 @@ void Cluster::Churn(absl::Duration length) {
 
 void Cluster::StartAgain(uint64_t places, bool old_daemon_stays, absl::Duration length) {
   if (current() == nullptr || Over()) return;
-  stage_->Say("the job is started again");
+  simulation_->Trace("the job is started again");
   std::vector<ProcessId> left;
   for (uint32_t place = 0; place < places_.size(); ++place) {
     Program* const program = Running(place);
@@ -325,7 +327,7 @@ void Cluster::StartAgain(uint64_t places, bool old_daemon_stays, absl::Duration 
   const DaemonId old = daemons_.rbegin()->first;
   const auto end_old = [this, old] {
     if (!daemons_[old]->alive()) return;
-    stage_->Say("daemon ", old, " dies");
+    simulation_->Trace("daemon ", old, " dies");
     daemons_[old]->Kill();
     network_.DaemonGone(old, kProcessNotice);
     RouteAll();
@@ -335,7 +337,7 @@ void Cluster::StartAgain(uint64_t places, bool old_daemon_stays, absl::Duration 
   for (const ProcessId process : left) {
     if (old_daemon_stays) network_.Route(process, old);
   }
-  stage_->timeline.After(length, end_old);
+  simulation_->clock.After(length, end_old);
   LaunchAll();
 }
 
@@ -348,9 +350,9 @@ void Cluster::RejoinUnasked(uint32_t place) {
 }
 
 void Cluster::EndFaults() {
-  stage_->Say("the network is fair from now on");
+  simulation_->Trace("the network is fair from now on");
   faults_are_over_ = true;
-  network_.set_weather({});
+  network_.set_conditions({});
 }
 
 // ---- The end ----
@@ -388,15 +390,15 @@ void Cluster::CheckEnd() {
         setting_->harmless() || (setting_->leftovers && !program->of_earlier_run());
     if (!must_succeed || program->outcome() == absl::OkStatus()) continue;
     if (setting_->leftovers && LostItsPlace(program->outcome())) continue;
-    stage_->Violation("nothing happened that a job must not survive, and process ",
-                      program->process().id(), " ends with ",
-                      program->outcome() ? program->outcome()->ToString() : "nothing");
+    simulation_->Violation("nothing happened that a job must not survive, and process ",
+                           program->process().id(), " ends with ",
+                           program->outcome() ? program->outcome()->ToString() : "nothing");
   }
   for (const auto& [id, daemon] : daemons_) {
     daemon->CheckReplay();
     if (!daemon->alive() || daemon->open() == 0) continue;
-    stage_->Violation("daemon ", id, " has not answered ", daemon->open(),
-                      " calls and streams, and everyone has gone");
+    simulation_->Violation("daemon ", id, " has not answered ", daemon->open(),
+                           " calls and streams, and everyone has gone");
   }
 }
 

@@ -14,7 +14,7 @@
 #include "tests/simulation/simulated_network.h"
 #include "tests/simulation/simulated_node_memory.h"
 #include "tests/simulation/simulated_process.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
@@ -23,7 +23,7 @@ namespace muster::simulation {
 class Cluster {
  public:
   // Both must outlive this.
-  Cluster(const Setting* setting, Stage* stage);
+  Cluster(const Setting* setting, SimulationState* simulation);
 
   // Starts the daemon and the processes, in random order.
   void Start();
@@ -97,7 +97,7 @@ class Cluster {
   Program* Running(uint32_t place);
 
   const Setting* const setting_;
-  Stage* const stage_;
+  SimulationState* const simulation_;
   Checks checks_;
   Network network_;
   NodeMemories memories_;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/group_digest.h"
 #include "tests/simulation/collective_context.h"
-#include "tests/simulation/passing_track.h"
+#include "tests/simulation/passing_group_task.h"
 
 namespace muster::simulation {
 namespace {
@@ -24,7 +24,7 @@ const R* RequestIn(const SentRpc& rpc) {
   return request == nullptr ? nullptr : std::get_if<R>(request);
 }
 
-std::string Words(const std::vector<std::string>& payloads) {
+std::string Describe(const std::vector<std::string>& payloads) {
   return absl::StrCat("[", absl::StrJoin(payloads, ", "), "]");
 }
 
@@ -37,7 +37,7 @@ CollectiveChecks::Key CollectiveChecks::KeyOf(const SentRpc& rpc) const {
 
 CollectiveChecks::Collective* CollectiveChecks::Find(const SentRpc& rpc) {
   const v1::CollectiveContext* const context = ContextOf(rpc);
-  // PassingTrack checks these groups itself: in them, one sequence number names several
+  // PassingGroupTask checks these groups itself: in them, one sequence number names several
   // collectives.
   if (context == nullptr || IsPassing(context->group().name())) return nullptr;
   return &collectives_[KeyOf(rpc)];
@@ -80,14 +80,15 @@ void CollectiveChecks::Arrived(core::WaiterId waiter, const SentRpc& rpc) {
 void CollectiveChecks::Park(core::WaiterId waiter, const SentRpc& rpc, Collective* collective) {
   const auto* const together = RequestIn<v1::NodeCollectiveRequest>(rpc);
   if (together == nullptr) {
-    collective->parked[{waiter, -1}] = {rpc.process, rpc.daemon, rpc.attempt, stage_->now()};
+    collective->parked[{waiter, -1}] = {rpc.process, rpc.daemon, rpc.attempt, simulation_->now()};
     return;
   }
   for (int i = 0; i < together->parts_size(); ++i) {
     const v1::NodeArrival& part = together->parts(i);
     const auto process = sessions_.find({rpc.daemon, part.session().counter()});
     if (process == sessions_.end()) continue;
-    collective->parked[{waiter, i}] = {process->second, rpc.daemon, part.attempt(), stage_->now()};
+    collective->parked[{waiter, i}] = {process->second, rpc.daemon, part.attempt(),
+                                       simulation_->now()};
   }
 }
 
@@ -120,7 +121,7 @@ void CollectiveChecks::PartsAnswered(core::WaiterId waiter, const SentRpc& rpc, 
   for (int i = 0; i < parts; ++i) {
     const auto part = collective->parked.find({waiter, i});
     if (part == collective->parked.end()) continue;
-    if (completed || part->second.since == stage_->now()) collective->parked.erase(part);
+    if (completed || part->second.since == simulation_->now()) collective->parked.erase(part);
   }
 }
 
@@ -165,8 +166,8 @@ void CollectiveChecks::CheckAllPresent(const Key& key, DaemonId daemon,
   for (const uint32_t rank : RanksOf(std::get<0>(key), std::get<1>(key))) {
     const ProcessId process = memberships_->ProcessAt(std::get<0>(key), rank);
     if (IsPresent(collective, process, daemon) || HasClaimed(process, key)) continue;
-    stage_->Violation("daemon ", daemon, " completes op ", std::get<2>(key), " of group '",
-                      std::get<1>(key), "' without rank ", rank, ", process ", process);
+    simulation_->Violation("daemon ", daemon, " completes op ", std::get<2>(key), " of group '",
+                           std::get<1>(key), "' without rank ", rank, ", process ", process);
   }
 }
 
@@ -192,12 +193,13 @@ void CollectiveChecks::Completed(const Process& process, const GroupPlan& group,
       absl::StrCat("process ", process.id(), ": step ", step, " of group '", group.name, "'");
   const std::vector<std::string> expected = ExpectedAnswer(group, step, index);
   if (answer != expected) {
-    stage_->Violation(where, " is answered ", Words(answer), " instead of ", Words(expected));
+    simulation_->Violation(where, " is answered ", Describe(answer), " instead of ",
+                           Describe(expected));
   }
   if (group.dissent_at && step >= *group.dissent_at) {
-    stage_->Violation(where, " completes, though ranks disagree on step ", *group.dissent_at);
+    simulation_->Violation(where, " completes, though ranks disagree on step ", *group.dissent_at);
   }
-  if (group.steps[step].large) stage_->Violation(where, " completes, though it is too large");
+  if (group.steps[step].large) simulation_->Violation(where, " completes, though it is too large");
   MoveOn(process, group, step);
 }
 
@@ -208,8 +210,8 @@ void CollectiveChecks::TooLarge(const Process& process, const GroupPlan& group, 
 void CollectiveChecks::MoveOn(const Process& process, const GroupPlan& group, size_t step) {
   size_t& next = next_step_[{process.id(), group.epoch_nonce, group.name}];
   if (next != step) {
-    stage_->Violation("process ", process.id(), ": step ", step, " of group '", group.name,
-                      "' ends after step ", next);
+    simulation_->Violation("process ", process.id(), ": step ", step, " of group '", group.name,
+                           "' ends after step ", next);
   }
   next = step + 1;
 }

@@ -27,8 +27,8 @@ namespace muster::simulation {
 class CollectiveChecks {
  public:
   // Both must outlive this.
-  CollectiveChecks(const Memberships* memberships, Stage* stage)
-      : memberships_(memberships), stage_(stage) {}
+  CollectiveChecks(const Memberships* memberships, SimulationState* simulation)
+      : memberships_(memberships), simulation_(simulation) {}
 
   // Calls of WireTap, from each daemon. Requests that are no collectives are ignored.
   void Arrived(core::WaiterId waiter, const SentRpc& rpc);
@@ -75,7 +75,7 @@ class CollectiveChecks {
   static bool IsPresent(const Collective& collective, ProcessId process, DaemonId daemon);
 
   const Memberships* const memberships_;
-  Stage* const stage_;
+  SimulationState* const simulation_;
   std::map<Key, Collective> collectives_;
   std::map<std::pair<DaemonId, uint64_t>, ProcessId> sessions_;  // by the session's counter
   // The attempt of the Attach call that registered the process.

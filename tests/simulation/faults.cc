@@ -44,11 +44,11 @@ Fault DrawFault(Fault::Kind kind, const Setting& setting, Random& random) {
 
 // Draws a fault for the process that a restarted daemon asks for the roster. It strikes while the
 // daemon waits for the answer.
-Fault DrawMishapOfAsked(const Setting& setting, Random& random) {
+Fault DrawFaultOfAskedProcess(const Setting& setting, Random& random) {
   constexpr Fault::Kind kKinds[] = {Fault::kCut, Fault::kPause, Fault::kKill, Fault::kCutOff};
   Fault fault = DrawFault(kKinds[random.Pick(setting.losses ? 4 : 1)], setting, random);
   fault.at = absl::ZeroDuration();
-  fault.to_asked = true;
+  fault.on_roster_request = true;
   return fault;
 }
 
@@ -107,30 +107,30 @@ std::vector<Fault> DrawFaults(const Setting& setting) {
   }
   if (setting.stops) faults.push_back(DrawFault(Fault::kStop, setting, random));
   if (setting.restarts && random.Chance(0.3)) {
-    faults.push_back(DrawMishapOfAsked(setting, random));
+    faults.push_back(DrawFaultOfAskedProcess(setting, random));
   }
   return faults;
 }
 
-void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, Stage* stage,
-             Cluster* cluster) {
+void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without,
+             SimulationState* simulation, Cluster* cluster) {
   for (size_t i = 0; i < faults.size(); ++i) {
     if (without.count(i) > 0) continue;
     const auto happen = [=, fault = faults[i]] {
-      stage->Say("fault ", i);
+      simulation->Trace("fault ", i);
       Apply(fault, cluster);
     };
-    if (faults[i].to_asked) {
-      cluster->network().OnNextQuestion([=, fault = faults[i]](ProcessId asked) mutable {
-        stage->Say("fault ", i, ", to process ", asked);
+    if (faults[i].on_roster_request) {
+      cluster->network().OnNextRosterRequest([=, fault = faults[i]](ProcessId asked) mutable {
+        simulation->Trace("fault ", i, ", to process ", asked);
         fault.place = cluster->PlaceOf(asked);
         Apply(fault, cluster);
       });
       continue;
     }
     const bool after_answer = faults[i].after_answer;
-    stage->timeline.At(faults[i].at,
-                       [=] { after_answer ? cluster->network().OnNextAnswer(happen) : happen(); });
+    simulation->clock.At(
+        faults[i].at, [=] { after_answer ? cluster->network().OnNextAnswer(happen) : happen(); });
   }
 }
 

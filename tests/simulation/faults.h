@@ -8,11 +8,11 @@
 #include "absl/time/time.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/setting.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
-// One event of a schedule beyond the weather of the network.
+// One event of a schedule beyond the unreliable network.
 struct Fault {
   enum Kind {
     kCut,            // a connection ends
@@ -33,10 +33,10 @@ struct Fault {
 
   Kind kind = kCut;
   absl::Duration at;
-  // `after_answer`: not at time `at`, but just after the next answer. `to_asked`: strikes the
-  // process that a restarted daemon next asks for the roster.
+  // `after_answer`: not at time `at`, but just after the next answer. `on_roster_request`: strikes
+  // the process that a restarted daemon next asks for the roster.
   bool after_answer = false;
-  bool to_asked = false;
+  bool on_roster_request = false;
   uint32_t place = 0;
   absl::Duration length;
   uint64_t choice = 0;  // selects a variant of the fault
@@ -47,8 +47,8 @@ std::vector<Fault> DrawFaults(const Setting& setting);
 
 // Arranges for each fault to happen when it is due, except the faults whose indices are in
 // `without`.
-void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, Stage* stage,
-             Cluster* cluster);
+void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without,
+             SimulationState* simulation, Cluster* cluster);
 
 }  // namespace muster::simulation
 

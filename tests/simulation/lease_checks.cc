@@ -8,7 +8,7 @@
 namespace muster::simulation {
 namespace {
 
-std::string Words(const absl::StatusOr<std::string>& outcome) {
+std::string Describe(const absl::StatusOr<std::string>& outcome) {
   return outcome.ok() ? absl::StrCat("'", *outcome, "'") : outcome.status().ToString();
 }
 
@@ -38,12 +38,12 @@ void LeaseChecks::CheckGrant(const SentRpc& rpc, const v1::AcquireLeaseResponse&
   const uint64_t token = answer.granted().token();
   const auto [grant, is_new] = grants_.try_emplace(token, request);
   if (!(grant->second == request)) {
-    stage_->Violation("token ", token, " is granted to process ", rpc.process, ", and was to ",
-                      grant->second.process);
+    simulation_->Violation("token ", token, " is granted to process ", rpc.process, ", and was to ",
+                           grant->second.process);
   }
   uint64_t& highest = highest_granted_[setting_->numbers_are_known() ? 0 : rpc.daemon];
   if (is_new && token <= highest) {
-    stage_->Violation("token ", token, " is granted after ", highest);
+    simulation_->Violation("token ", token, " is granted after ", highest);
   }
   highest = std::max(highest, token);
 }
@@ -52,14 +52,15 @@ void LeaseChecks::Granted(const Process& process, const std::string& name, uint6
   Lease& lease = leases_[name];
   if (setting_->harmless()) {
     if (lease.holder) {
-      stage_->Violation("process ", process.id(), " is granted '", name, "', which process ",
-                        *lease.holder, " holds");
+      simulation_->Violation("process ", process.id(), " is granted '", name, "', which process ",
+                             *lease.holder, " holds");
     }
     if (lease.completed) {
-      stage_->Violation("process ", process.id(), " is granted '", name, "', which is completed");
+      simulation_->Violation("process ", process.id(), " is granted '", name,
+                             "', which is completed");
     }
     if (token <= lease.token) {
-      stage_->Violation("token ", token, " of '", name, "' is granted after ", lease.token);
+      simulation_->Violation("token ", token, " of '", name, "' is granted after ", lease.token);
     }
   }
   lease.holder = process.id();
@@ -70,11 +71,11 @@ void LeaseChecks::Granted(const Process& process, const std::string& name, uint6
 bool LeaseChecks::Write(const Process& process, const std::string& name, uint64_t token) {
   Lease& lease = leases_[name];
   const bool accepted = lease.resource.Write(token);
-  stage_->Say("process ", process.id(), " writes what '", name, "' protects, token ", token,
-              accepted ? "" : ": refused");
+  simulation_->Trace("process ", process.id(), " writes what '", name, "' protects, token ", token,
+                     accepted ? "" : ": refused");
   if (!accepted && setting_->harmless()) {
-    stage_->Violation("process ", process.id(), " holds '", name, "', and its token ", token,
-                      " is refused");
+    simulation_->Violation("process ", process.id(), " holds '", name, "', and its token ", token,
+                           " is refused");
   }
   return accepted;
 }
@@ -90,16 +91,16 @@ void LeaseChecks::Completed(const Process& process, const std::string& name, uin
   if (lease.holder == process.id()) lease.holder.reset();
   if (!status.ok()) {
     if (setting_->harmless()) {
-      stage_->Violation("process ", process.id(), " holds '", name,
-                        "', and its completion is refused: ", status.ToString());
+      simulation_->Violation("process ", process.id(), " holds '", name,
+                             "', and its completion is refused: ", status.ToString());
     }
     return;
   }
   const bool one_line = !setting_->split && !setting_->leftovers && !setting_->hostile;
   const uint64_t highest = highest_when_completed_[token];
   if (one_line && highest > token) {
-    stage_->Violation("process ", process.id(), " completes '", name, "' under token ", token,
-                      ", after ", highest);
+    simulation_->Violation("process ", process.id(), " completes '", name, "' under token ", token,
+                           ", after ", highest);
   }
   CheckCompletedOnce(name, token);
 }
@@ -107,8 +108,8 @@ void LeaseChecks::Completed(const Process& process, const std::string& name, uin
 void LeaseChecks::CheckCompletedOnce(const std::string& name, uint64_t token) {
   Lease& lease = leases_[name];
   if (setting_->harmless() && lease.completed && *lease.completed != token) {
-    stage_->Violation("'", name, "' is completed under token ", token, ", and was under ",
-                      *lease.completed);
+    simulation_->Violation("'", name, "' is completed under token ", token, ", and was under ",
+                           *lease.completed);
   }
   lease.completed = token;
 }
@@ -126,9 +127,9 @@ void LeaseChecks::Learned(const Process& process, const std::string& name, uint6
                           const absl::StatusOr<std::string>& outcome) {
   Lease& lease = leases_[name];
   const auto published = lease.published.find(token);
-  if (published == lease.published.end() || Words(published->second) != Words(outcome)) {
-    stage_->Violation("process ", process.id(), " is told that '", name, "' came to ",
-                      Words(outcome), " under token ", token, ", which nobody published");
+  if (published == lease.published.end() || Describe(published->second) != Describe(outcome)) {
+    simulation_->Violation("process ", process.id(), " is told that '", name, "' came to ",
+                           Describe(outcome), " under token ", token, ", which nobody published");
   }
   CheckCompletedOnce(name, token);
 }

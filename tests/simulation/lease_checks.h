@@ -38,7 +38,8 @@ class Resource {
 class LeaseChecks {
  public:
   // Both must outlive this.
-  LeaseChecks(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
+  LeaseChecks(const Setting* setting, SimulationState* simulation)
+      : setting_(setting), simulation_(simulation) {}
 
   // Called for each answer of a daemon; see WireTap. Only grants and completions count.
   void Answered(const SentRpc& rpc, const absl::Status& status, const internal::Response& response);
@@ -81,7 +82,7 @@ class LeaseChecks {
   void CheckCompletedOnce(const std::string& lease, uint64_t token);
 
   const Setting* const setting_;
-  Stage* const stage_;
+  SimulationState* const simulation_;
   std::map<std::string, Lease> leases_;
   std::map<uint64_t, Request> grants_;            // by token
   std::map<DaemonId, uint64_t> highest_granted_;  // by daemon; all under 0 if numbers_are_known()

@@ -33,20 +33,20 @@ void Memberships::Entered(const Process& process, const v1::JoinResponse& place)
     processes.push_back(ProcessOf(entry.member()));
   }
   if (place.rank() >= processes.size() || processes[place.rank()] != process.id()) {
-    stage_->Violation("process ", process.id(), " is told rank ", place.rank(),
-                      ", where the roster has another: ", roster);
+    simulation_->Violation("process ", process.id(), " is told rank ", place.rank(),
+                           ", where the roster has another: ", roster);
   }
   const uint64_t number = place.epoch().number();
   const auto [epoch, is_new] =
       epochs_.try_emplace(place.epoch().nonce(), Epoch{number, roster, processes, {}});
   if (epoch->second.roster != roster || epoch->second.number != number) {
-    stage_->Violation("process ", process.id(), " enters epoch ", number, " with the roster ",
-                      roster, ", others with ", epoch->second.roster);
+    simulation_->Violation("process ", process.id(), " enters epoch ", number, " with the roster ",
+                           roster, ", others with ", epoch->second.roster);
   }
   if (is_new) CheckRanks(place);
   uint64_t& latest = latest_of_[process.id()];
   if (number <= latest) {
-    stage_->Violation("process ", process.id(), " enters epoch ", number, " after ", latest);
+    simulation_->Violation("process ", process.id(), " enters epoch ", number, " after ", latest);
   }
   latest = number;
 }
@@ -67,7 +67,7 @@ void Memberships::CheckFormed(DaemonId daemon, const v1::EpochId& epoch) {
   if (!formed_.insert(epoch.nonce()).second) return;
   uint64_t& highest = highest_number_[setting_->numbers_are_known() ? 0 : daemon];
   if (epoch.number() <= highest) {
-    stage_->Violation("epoch ", epoch.number(), " is formed after ", highest);
+    simulation_->Violation("epoch ", epoch.number(), " is formed after ", highest);
   }
   highest = std::max(highest, epoch.number());
 }
@@ -78,36 +78,37 @@ void Memberships::CheckRanks(const v1::JoinResponse& place) {
   for (const v1::RosterEntry& entry : place.roster()) {
     if (!entry.has_previous_rank()) continue;
     if (survivors && entry.previous_rank() <= last) {
-      stage_->Violation("survivors have changed their order: ", place.ShortDebugString());
+      simulation_->Violation("survivors have changed their order: ", place.ShortDebugString());
     }
     last = entry.previous_rank();
     survivors = true;
   }
   if (survivors && !place.roster(0).has_previous_rank()) {
-    stage_->Violation("rank 0 is a newcomer, though there are survivors: ",
-                      place.ShortDebugString());
+    simulation_->Violation("rank 0 is a newcomer, though there are survivors: ",
+                           place.ShortDebugString());
   }
   const bool first = formed_.size() == 1;  // later epochs reassign places
-  const bool ordered = setting_->wishes == Setting::Wishes::kRanks ||
-                       (first && setting_->wishes == Setting::Wishes::kLocalRanks);
-  if (!survivors && ordered) CheckWishes(place);
+  const bool ordered = setting_->rank_requests == Setting::RankRequests::kRanks ||
+                       (first && setting_->rank_requests == Setting::RankRequests::kLocalRanks);
+  if (!survivors && ordered) CheckRequestedRanks(place);
 }
 
 // Checks an epoch without survivors: its places are in the order that the processes ask for, each
 // taken once.
-void Memberships::CheckWishes(const v1::JoinResponse& place) {
+void Memberships::CheckRequestedRanks(const v1::JoinResponse& place) {
   const auto order = [this](const v1::RosterEntry& entry) {
     const uint32_t at = places_.at(ProcessOf(entry.member()));
-    if (setting_->wishes == Setting::Wishes::kRanks) return std::pair(0u, at);
+    if (setting_->rank_requests == Setting::RankRequests::kRanks) return std::pair(0u, at);
     return std::pair(at % setting_->nodes, at / setting_->nodes);
   };
   for (int rank = 0; rank < place.roster_size(); ++rank) {
     const auto asked = order(place.roster(rank));
     const bool after = rank == 0 || order(place.roster(rank - 1)) < asked;
-    const bool exact = setting_->wishes != Setting::Wishes::kRanks || setting_->elastic ||
-                       asked.second == static_cast<uint32_t>(rank);
+    const bool exact = setting_->rank_requests != Setting::RankRequests::kRanks ||
+                       setting_->elastic || asked.second == static_cast<uint32_t>(rank);
     if (after && exact) continue;
-    stage_->Violation("rank ", rank, " is not that of who asks for it: ", place.ShortDebugString());
+    simulation_->Violation("rank ", rank,
+                           " is not that of who asks for it: ", place.ShortDebugString());
   }
 }
 
@@ -120,13 +121,14 @@ void Memberships::StopSeen(const Process& process, uint64_t epoch_nonce, uint64_
   std::map<uint64_t, bool>& stops = epochs_.at(epoch_nonce).stops;
   const auto [seen, is_new] = stops.try_emplace(sequence, stop);
   if (seen->second != stop) {
-    stage_->Violation("process ", process.id(), stop ? " sees" : " does not see",
-                      " the stop at op ", sequence, " of the world, unlike others");
+    simulation_->Violation("process ", process.id(), stop ? " sees" : " does not see",
+                           " the stop at op ", sequence, " of the world, unlike others");
   }
   const auto next = std::next(seen);
   const bool undone = stop ? next != stops.end() && !next->second
                            : seen != stops.begin() && std::prev(seen)->second;
-  if (is_new && undone) stage_->Violation("a stop was seen before op ", sequence, " and not after");
+  if (is_new && undone)
+    simulation_->Violation("a stop was seen before op ", sequence, " and not after");
 }
 
 }  // namespace muster::simulation

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/simulated_daemon.h"
 #include "tests/simulation/simulated_process.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
@@ -26,7 +26,8 @@ namespace muster::simulation {
 class Memberships {
  public:
   // Both must outlive this.
-  Memberships(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
+  Memberships(const Setting* setting, SimulationState* simulation)
+      : setting_(setting), simulation_(simulation) {}
 
   // Notes that the process was started at this place.
   void Started(ProcessId process, uint32_t place) { places_[process] = place; }
@@ -52,11 +53,11 @@ class Memberships {
   };
 
   void CheckRanks(const v1::JoinResponse& place);
-  void CheckWishes(const v1::JoinResponse& place);
+  void CheckRequestedRanks(const v1::JoinResponse& place);
   void CheckFormed(DaemonId daemon, const v1::EpochId& epoch);
 
   const Setting* const setting_;
-  Stage* const stage_;
+  SimulationState* const simulation_;
   std::map<uint64_t, Epoch> epochs_;  // by nonce
   std::map<ProcessId, uint64_t> latest_of_;
   std::map<ProcessId, uint32_t> places_;

@@ -8,7 +8,7 @@
 namespace muster::simulation {
 namespace {
 
-using internal::MeetingEnd;
+using internal::FanInEnd;
 
 thread_local NodeMember* at_work = nullptr;
 
@@ -18,13 +18,14 @@ void SimulatedFutex::Step() {
   if (at_work->steps_left_ > 0 && --at_work->steps_left_ == 0) throw NodeMember::Died();
 }
 
-int64_t SimulatedFutex::Now() { return absl::ToInt64Nanoseconds(at_work->stage_->now()); }
+int64_t SimulatedFutex::Now() { return absl::ToInt64Nanoseconds(at_work->simulation_->now()); }
 
 void SimulatedFutex::Wake(internal::SlotFutex* word) { at_work->memories_->Wake(word); }
 
-NodeMember::NodeMember(Host* host, Stage* stage, NodeMemories* memories, bool shares, uint64_t seed)
+NodeMember::NodeMember(Host* host, SimulationState* simulation, NodeMemories* memories, bool shares,
+                       uint64_t seed)
     : host_(host),
-      stage_(stage),
+      simulation_(simulation),
       memories_(memories),
       shares_(shares),
       random_(seed, "node member") {}
@@ -33,7 +34,7 @@ void NodeMember::Enter(const internal::EnterNode& enter) {
   places_.clear();
   retired_.clear();
   self_ = enter.self;
-  memory_ = memories_->Of(enter.epoch.nonce, enter.node_id, enter.members);
+  memory_ = memories_->Get(enter.epoch.nonce, enter.node_id, enter.members);
   if (shares_) memory_->Map(enter.self);
 }
 
@@ -46,19 +47,19 @@ NodeMember::PlacePtr NodeMember::Find(const internal::NodeGroup& group) {
   return place;
 }
 
-void NodeMember::Meet(const internal::MeetAtNode& meet) {
+void NodeMember::Arrive(const internal::StartFanIn& meet) {
   const uint64_t attempt = meet.contribution.attempt;
   const PlacePtr place = Find(*meet.group);
   bool begun = false;
   const bool lives = Touch([&] {
     const int64_t deadline = std::chrono::nanoseconds(meet.deadline.time_since_epoch()).count();
-    begun = place != nullptr && place->attempt == 0 &&
-            place->meeting.Begin(meet.contribution, deadline);
+    begun =
+        place != nullptr && place->attempt == 0 && place->round.Begin(meet.contribution, deadline);
   });
   if (!lives) return;
   if (!begun) {
     return Later(absl::ZeroDuration(), [this, attempt] {
-      host_->OnMet(attempt, {MeetingEnd::kCallAlone, /*unsent=*/true, false, {}});
+      host_->OnFanInEnd(attempt, {FanInEnd::kCallAlone, /*unsent=*/true, false, {}});
     });
   }
   place->attempt = attempt;
@@ -73,10 +74,10 @@ void NodeMember::Leave(uint64_t attempt) {
   }
 }
 
-void NodeMember::Pass(const internal::PassNode& pass) {
+void NodeMember::Pass(const internal::SkipFanIn& pass) {
   const PlacePtr place = Find(*pass.group);
   if (place == nullptr || place->attempt != 0) return;
-  Touch([&] { place->slots.Pass(pass.sequence); });
+  Touch([&] { place->slots.Skip(pass.sequence); });
 }
 
 void NodeMember::Retire(uint64_t group) {
@@ -102,10 +103,10 @@ bool NodeMember::Touch(absl::FunctionRef<void()> what) {
 }
 
 void NodeMember::Later(absl::Duration delay, std::function<void()> what) {
-  stage_->timeline.After(delay, [this, what = std::move(what)] {
+  simulation_->clock.After(delay, [this, what = std::move(what)] {
     if (!host_->alive()) return;
-    if (host_->paused_until() > stage_->now()) {
-      return Later(host_->paused_until() - stage_->now(), what);
+    if (host_->paused_until() > simulation_->now()) {
+      return Later(host_->paused_until() - simulation_->now(), what);
     }
     what();
   });
@@ -113,34 +114,34 @@ void NodeMember::Later(absl::Duration delay, std::function<void()> what) {
 
 void NodeMember::Advance(const PlacePtr& place, uint64_t attempt) {
   if (place->attempt != attempt) return;
-  std::optional<Meeting::Next> next;
-  if (!Touch([&] { next = place->meeting.Advance(); })) return;
-  if (const auto* wait = std::get_if<Meeting::Wait>(&*next)) return Wait(place, *wait);
-  if (const auto* send = std::get_if<Meeting::Send>(&*next)) return Send(place, *send->parts);
-  End(place, std::get<MeetingEnd>(*next));
+  std::optional<FanInRound::Next> next;
+  if (!Touch([&] { next = place->round.Advance(); })) return;
+  if (const auto* wait = std::get_if<FanInRound::Wait>(&*next)) return Wait(place, *wait);
+  if (const auto* send = std::get_if<FanInRound::Send>(&*next)) return Send(place, *send->parts);
+  End(place, std::get<FanInEnd>(*next));
 }
 
-void NodeMember::Wait(const PlacePtr& place, const Meeting::Wait& wait) {
+void NodeMember::Wait(const PlacePtr& place, const FanInRound::Wait& wait) {
   const auto go_on = [this, place, attempt = place->attempt, waits = ++place->waits] {
     if (place->waits == waits) Advance(place, attempt);
   };
   memories_->AwaitWake(place->word, [this, go_on] { Later(ThreadDelay(), go_on); });
-  const absl::Duration left = absl::Nanoseconds(wait.until) - stage_->now();
+  const absl::Duration left = absl::Nanoseconds(wait.until) - simulation_->now();
   Later(std::max(absl::ZeroDuration(), left), go_on);
 }
 
 void NodeMember::Send(const PlacePtr& place, const std::vector<internal::TakenPart>& parts) {
-  stage_->Say("  a member sends for ", parts.size(), " of its node");
+  simulation_->Trace("  a member sends for ", parts.size(), " of its node");
   host_->SendForNode(place->attempt, parts, [this, place](std::optional<internal::Delivery> sent) {
     Later(ThreadDelay(), [this, place, sent = std::move(sent)] {
-      std::optional<MeetingEnd> end;
-      if (Touch([&] { end = place->meeting.Sent(sent); })) End(place, *end);
+      std::optional<FanInEnd> end;
+      if (Touch([&] { end = place->round.Sent(sent); })) End(place, *end);
     });
   });
 }
 
-void NodeMember::End(const PlacePtr& place, const MeetingEnd& end) {
-  host_->OnMet(std::exchange(place->attempt, 0), end);
+void NodeMember::End(const PlacePtr& place, const FanInEnd& end) {
+  host_->OnFanInEnd(std::exchange(place->attempt, 0), end);
 }
 
 }  // namespace muster::simulation

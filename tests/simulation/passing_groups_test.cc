@@ -43,7 +43,7 @@ using internal::SteadyTime;
 constexpr char kJob[] = "simulated";
 // The limit of groups that a member may keep beside the one in use, because it has not reported
 // their release: twice the number that members report together.
-constexpr size_t kMostGroups = 24;
+constexpr size_t kMaxFanInGroups = 24;
 
 int FromEnvironment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
@@ -263,7 +263,7 @@ class PassingGroups {
   size_t empty_members_ = 0;
 };
 
-TEST(PassingGroupsTest, AGroupPerStepTakesNoMoreAndMore) {
+TEST(PassingGroupsTest, AGroupPerStepDoesNotLeakMemory) {
   const int members = FromEnvironment("MUSTER_TEST_MEMBERS", 8);
   const int steps = FromEnvironment("MUSTER_TEST_STEPS", 400);
   PassingGroups job(members);
@@ -280,7 +280,7 @@ TEST(PassingGroupsTest, AGroupPerStepTakesNoMoreAndMore) {
   }
   job.Pass(absl::Seconds(1));
   const size_t end_bytes = BytesInUse();
-  EXPECT_LE(most_groups, kMostGroups);
+  EXPECT_LE(most_groups, kMaxFanInGroups);
   // Half of all steps leave less than a kilobyte at each member.
   EXPECT_LE(end_bytes, settled_bytes + size_t{1024} * members + (256 << 10));
   std::cout << members << " members, " << steps << " steps, one restart: at most " << most_groups

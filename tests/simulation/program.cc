@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/messages/messages.h"
-#include "tests/simulation/collective_track.h"
-#include "tests/simulation/passing_track.h"
+#include "tests/simulation/collective_task.h"
+#include "tests/simulation/passing_group_task.h"
 
 namespace muster::simulation {
 namespace {
@@ -26,23 +26,23 @@ Place PlaceOf(const v1::JoinResponse& response) {
 
 }  // namespace
 
-Program::Program(const Actor& actor, std::function<void()> on_exit)
-    : actor_(actor), on_exit_(std::move(on_exit)) {}
+Program::Program(const ProgramState& program_state, std::function<void()> on_exit)
+    : program_state_(program_state), on_exit_(std::move(on_exit)) {}
 
 void Program::Start() {
-  actor_.process->Start();
+  program_state_.process->Start();
   Join();
 }
 
 // Returns the options that a launcher gives the process at this place.
-JobOptions Program::Wish() const {
+JobOptions Program::MakeOptions() const {
   JobOptions options;
   options.job = "simulated";
-  options.world_size = static_cast<int>(actor_.setting->size);
-  const int place = static_cast<int>(actor_.place);
-  const int nodes = static_cast<int>(actor_.setting->nodes);
-  if (actor_.setting->wishes == Setting::Wishes::kRanks) options.rank = place;
-  if (actor_.setting->wishes == Setting::Wishes::kLocalRanks) {
+  options.world_size = static_cast<int>(program_state_.setting->size);
+  const int place = static_cast<int>(program_state_.place);
+  const int nodes = static_cast<int>(program_state_.setting->nodes);
+  if (program_state_.setting->rank_requests == Setting::RankRequests::kRanks) options.rank = place;
+  if (program_state_.setting->rank_requests == Setting::RankRequests::kLocalRanks) {
     options.local_rank = place / nodes;
     options.node_rank = place % nodes;
   }
@@ -50,9 +50,9 @@ JobOptions Program::Wish() const {
 }
 
 void Program::Join() {
-  const JobOptions options = Wish();
-  started_ = actor_.stage->now();
-  actor_.process->Call(
+  const JobOptions options = MakeOptions();
+  started_ = program_state_.simulation->now();
+  program_state_.process->Call(
       "Join", kJoinTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
         return member.Join(now, call, options, internal::Deadline(now, kJoinTimeout));
@@ -61,15 +61,17 @@ void Program::Join() {
 }
 
 void Program::Joined(absl::StatusOr<internal::Response> reply) {
-  if (actor_.gone()) return;
-  actor_.CheckError("Join", reply.status());
-  if (!reply.ok()) return actor_.Later([this, status = reply.status()] { Exit(status); });
+  if (program_state_.gone()) return;
+  program_state_.CheckError("Join", reply.status());
+  if (!reply.ok()) return program_state_.Later([this, status = reply.status()] { Exit(status); });
   const auto& response = std::get<v1::JoinResponse>(*reply);
-  actor_.checks->memberships.Entered(*actor_.process, response);
-  actor_.checks->replacements.Entered(actor_.process->id(), response);
-  if (actor_.setting->leftovers && actor_.stage->now() - started_ > kLongestForming) {
-    actor_.stage->Violation("process ", actor_.process->id(), " has a place only after ",
-                            absl::FormatDuration(actor_.stage->now() - started_));
+  program_state_.checks->memberships.Entered(*program_state_.process, response);
+  program_state_.checks->replacements.Entered(program_state_.process->id(), response);
+  if (program_state_.setting->leftovers &&
+      program_state_.simulation->now() - started_ > kLongestForming) {
+    program_state_.simulation->Violation(
+        "process ", program_state_.process->id(), " has a place only after ",
+        absl::FormatDuration(program_state_.simulation->now() - started_));
   }
   place_ = PlaceOf(response);
   Enter();
@@ -78,30 +80,31 @@ void Program::Joined(absl::StatusOr<internal::Response> reply) {
 void Program::Enter() {
   epoch_over_ = absl::OkStatus();
   rejoining_ = false;
-  plan_ = DrawPlan(*actor_.setting, place_->epoch.nonce, place_->world_size);
-  tracks_.clear();
-  const auto on_end = [this](const absl::Status& status) { TrackEnded(status); };
+  plan_ = DrawPlan(*program_state_.setting, place_->epoch.nonce, place_->world_size);
+  tasks_.clear();
+  const auto on_end = [this](const absl::Status& status) { TaskEnded(status); };
   for (const GroupPlan& group : plan_.groups) {
     if (!IndexOf(group, place_->rank)) continue;
-    tracks_.push_back(std::make_unique<CollectiveTrack>(
-        &actor_, *place_, &plan_, &group, [this] { WelcomeNewcomers(); }, on_end));
+    tasks_.push_back(std::make_unique<CollectiveTask>(
+        &program_state_, *place_, &plan_, &group, [this] { WelcomeNewcomers(); }, on_end));
   }
-  tracks_.push_back(std::make_unique<LeaseTrack>(&actor_, *place_, &plan_, &unpublished_, on_end));
-  if (actor_.setting->passing_groups) {
-    tracks_.push_back(std::make_unique<PassingTrack>(&actor_, *place_, on_end));
+  tasks_.push_back(
+      std::make_unique<LeaseTask>(&program_state_, *place_, &plan_, &unpublished_, on_end));
+  if (program_state_.setting->passing_groups) {
+    tasks_.push_back(std::make_unique<PassingGroupTask>(&program_state_, *place_, on_end));
   }
-  open_tracks_ = tracks_.size();
-  for (const auto& track : tracks_) track->Start();
+  open_tasks_ = tasks_.size();
+  for (const auto& task : tasks_) task->Start();
 }
 
-void Program::TrackEnded(const absl::Status& status) {
+void Program::TaskEnded(const absl::Status& status) {
   epoch_over_.Update(status);
-  if (--open_tracks_ == 0) MoveOn();
+  if (--open_tasks_ == 0) MoveOn();
 }
 
 void Program::MoveOn() {
   if (std::exchange(moving_on_, true)) return;
-  actor_.Later([this] {
+  program_state_.Later([this] {
     moving_on_ = false;
     EpochDone();
   });
@@ -114,26 +117,26 @@ void Program::EpochDone() {
   }
   if (rejoining_) return;
   if (epoch_over_.ok()) return Leave();
-  if (actor_.setting->elastic && absl::IsAborted(epoch_over_)) return Rejoin();
+  if (program_state_.setting->elastic && absl::IsAborted(epoch_over_)) return Rejoin();
   Exit(epoch_over_);
 }
 
 void Program::RejoinUnasked() {
-  if (actor_.gone() || !place_ || rejoining_ || open_tracks_ == 0) return;
+  if (program_state_.gone() || !place_ || rejoining_ || open_tasks_ == 0) return;
   if (rejoins_ < kMaxRejoins) Rejoin();
 }
 
 // Rejoins between two steps if newcomers wait for a place, so that they come in.
 void Program::WelcomeNewcomers() {
-  if (actor_.process->member().NewcomersWaiting(place_->epoch) == 0) return;
-  if (actor_.random.Chance(0.2)) actor_.Later([this] { RejoinUnasked(); });
+  if (program_state_.process->member().NewcomersWaiting(place_->epoch) == 0) return;
+  if (program_state_.random.Chance(0.2)) program_state_.Later([this] { RejoinUnasked(); });
 }
 
 void Program::Rejoin() {
   if (rejoins_++ == kMaxRejoins) return Exit(epoch_over_);
   rejoining_ = true;
-  actor_.checks->disturbed.insert(actor_.process->id());
-  actor_.process->Call(
+  program_state_.checks->disturbed.insert(program_state_.process->id());
+  program_state_.process->Call(
       "Rejoin", kJoinTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
         return member.Rejoin(now, call, place_->epoch, internal::Deadline(now, kJoinTimeout));
@@ -142,36 +145,37 @@ void Program::Rejoin() {
 }
 
 void Program::Rejoined(absl::StatusOr<internal::Response> reply) {
-  if (actor_.gone()) return;
-  actor_.CheckError("Rejoin", reply.status());
-  if (!reply.ok()) return actor_.Later([this, status = reply.status()] { Exit(status); });
+  if (program_state_.gone()) return;
+  program_state_.CheckError("Rejoin", reply.status());
+  if (!reply.ok()) return program_state_.Later([this, status = reply.status()] { Exit(status); });
   const auto& response = std::get<v1::JoinResponse>(*reply);
-  actor_.checks->memberships.Entered(*actor_.process, response);
-  actor_.checks->replacements.Entered(actor_.process->id(), response);
+  program_state_.checks->memberships.Entered(*program_state_.process, response);
+  program_state_.checks->replacements.Entered(program_state_.process->id(), response);
   next_place_ = PlaceOf(response);
-  if (open_tracks_ == 0) MoveOn();
+  if (open_tasks_ == 0) MoveOn();
 }
 
 void Program::RequestStop() {
-  if (actor_.gone() || !place_) return;
-  actor_.process->Call(
+  if (program_state_.gone() || !place_) return;
+  program_state_.process->Call(
       "RequestStop", kLongTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
         return member.RequestStop(now, call, place_->epoch, internal::Deadline(now, kLongTimeout));
       },
       [this](const absl::StatusOr<internal::Response>& reply) {
-        if (!actor_.gone()) actor_.CheckError("RequestStop", reply.status());
+        if (!program_state_.gone()) program_state_.CheckError("RequestStop", reply.status());
       });
 }
 
 void Program::Leave() {
   // A hostile member can keep the others waiting. A member whose Leave has timed out counts as
   // lost, and others may hear of that before it does.
-  if (actor_.setting->hostile) {
-    actor_.After(kLongTimeout - absl::Minutes(1),
-                 [this] { actor_.checks->disturbed.insert(actor_.process->id()); });
+  if (program_state_.setting->hostile) {
+    program_state_.After(kLongTimeout - absl::Minutes(1), [this] {
+      program_state_.checks->disturbed.insert(program_state_.process->id());
+    });
   }
-  actor_.process->Call(
+  program_state_.process->Call(
       "Leave", kLongTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
         return member.Leave(now, call, place_->epoch, internal::Deadline(now, kLongTimeout));
@@ -180,23 +184,23 @@ void Program::Leave() {
 }
 
 void Program::Left(const absl::Status& status) {
-  if (actor_.gone()) return;
-  actor_.CheckError("Leave", status);
-  if (absl::IsDeadlineExceeded(status) && !actor_.setting->hostile) {
-    actor_.stage->Violation("process ", actor_.process->id(),
-                            ": Leave has waited in vain: ", status.ToString());
+  if (program_state_.gone()) return;
+  program_state_.CheckError("Leave", status);
+  if (absl::IsDeadlineExceeded(status) && !program_state_.setting->hostile) {
+    program_state_.simulation->Violation("process ", program_state_.process->id(),
+                                         ": Leave has waited in vain: ", status.ToString());
   }
-  actor_.After(absl::ZeroDuration(), [this, status] { Exit(status); });
+  program_state_.After(absl::ZeroDuration(), [this, status] { Exit(status); });
 }
 
 void Program::Exit(const absl::Status& outcome) {
-  actor_.stage->Say("process ", actor_.process->id(), " exits: ", outcome);
+  program_state_.simulation->Trace("process ", program_state_.process->id(), " exits: ", outcome);
   outcome_ = outcome;
-  actor_.exited = true;
-  actor_.checks->disturbed.insert(actor_.process->id());
-  actor_.checks->leases.Gone(*actor_.process);
-  actor_.process->Run([](MemberCore& member, SteadyTime now) { return member.Stop(now); });
-  actor_.process->Kill();
+  program_state_.exited = true;
+  program_state_.checks->disturbed.insert(program_state_.process->id());
+  program_state_.checks->leases.Gone(*program_state_.process);
+  program_state_.process->Run([](MemberCore& member, SteadyTime now) { return member.Stop(now); });
+  program_state_.process->Kill();
   on_exit_();
 }
 

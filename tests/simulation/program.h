@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tests/simulation/actor.h"
-#include "tests/simulation/lease_track.h"
+#include "tests/simulation/lease_task.h"
 #include "tests/simulation/plan.h"
-#include "tests/simulation/track.h"
+#include "tests/simulation/program_state.h"
+#include "tests/simulation/program_task.h"
 
 namespace muster::simulation {
 
@@ -23,7 +23,7 @@ class Program {
   using Outcome = std::optional<absl::Status>;
 
   // `on_exit` is called once, when the process ends on its own.
-  Program(const Actor& actor, std::function<void()> on_exit);
+  Program(const ProgramState& program_state, std::function<void()> on_exit);
 
   void Start();
 
@@ -33,20 +33,20 @@ class Program {
   void RequestStop();
 
   // Notes that the process was killed.
-  void Killed() { actor_.exited = true; }
+  void Killed() { program_state_.exited = true; }
   // Notes that the job was started again without this process.
-  void BelongToEarlierRun() { actor_.earlier_run = true; }
-  bool of_earlier_run() const { return actor_.earlier_run; }
+  void BelongToEarlierRun() { program_state_.earlier_run = true; }
+  bool of_earlier_run() const { return program_state_.earlier_run; }
   bool in_epoch() const { return place_.has_value(); }
   const Outcome& outcome() const { return outcome_; }
-  Process& process() { return *actor_.process; }
-  const Process& process() const { return *actor_.process; }
+  Process& process() { return *program_state_.process; }
+  const Process& process() const { return *program_state_.process; }
 
  private:
   void Join();
   void Joined(absl::StatusOr<internal::Response> reply);
   void Enter();
-  void TrackEnded(const absl::Status& status);
+  void TaskEnded(const absl::Status& status);
   void WelcomeNewcomers();
   void MoveOn();
   void EpochDone();
@@ -56,24 +56,24 @@ class Program {
   void Left(const absl::Status& status);
   void Exit(const absl::Status& outcome);
 
-  JobOptions Wish() const;
+  JobOptions MakeOptions() const;
 
-  Actor actor_;
+  ProgramState program_state_;
   absl::Duration started_;
   const std::function<void()> on_exit_;
   Outcome outcome_;
 
   std::optional<Place> place_;
   EpochPlan plan_;
-  std::vector<std::unique_ptr<Track>> tracks_;
-  size_t open_tracks_ = 0;
+  std::vector<std::unique_ptr<ProgramTask>> tasks_;
+  size_t open_tasks_ = 0;
   absl::Status epoch_over_;
   bool moving_on_ = false;
   std::optional<UnpublishedWork> unpublished_;
 
   bool rejoining_ = false;
   int rejoins_ = 0;
-  std::optional<Place> next_place_;  // set if Rejoin was answered before all tracks have ended
+  std::optional<Place> next_place_;  // set if Rejoin was answered before all tasks have ended
 };
 
 }  // namespace muster::simulation

@@ -10,21 +10,21 @@ namespace muster::simulation {
 void Replacements::Answered(DaemonId daemon, const absl::Status& status,
                             const internal::Response& response) {
   if (!status.ok()) return;
-  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) See(daemon, *join);
-  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) See(daemon, *rejoin);
+  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) Observe(daemon, *join);
+  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) Observe(daemon, *rejoin);
 }
 
 // Called for each answer. The first one of an epoch is sent when the epoch forms.
 template <typename Place>
-void Replacements::See(DaemonId daemon, const Place& place) {
+void Replacements::Observe(DaemonId daemon, const Place& place) {
   const uint64_t nonce = place.epoch().nonce();
-  const auto [told, is_new] = told_.emplace(nonce, place.history());
+  const auto [told, is_new] = histories_.emplace(nonce, place.history());
   // With two daemons, one may have learned meanwhile of an epoch that the other has formed.
   const bool same = told->second.SerializeAsString() == place.history().SerializeAsString();
   if (!same && !setting_->split) {
-    stage_->Violation("members of epoch ", place.epoch().number(), " are told of the history {",
-                      told->second.ShortDebugString(), "} and {",
-                      place.history().ShortDebugString(), "}");
+    simulation_->Violation("members of epoch ", place.epoch().number(),
+                           " are told of the history {", told->second.ShortDebugString(), "} and {",
+                           place.history().ShortDebugString(), "}");
   }
   if (!is_new) return;
   Count count = CountBefore(daemon, place);
@@ -64,16 +64,17 @@ void Replacements::Include(uint64_t epoch_nonce, Count* count) const {
 void Replacements::Check(const Count& count, const v1::JobHistory& told) {
   const uint32_t most = setting_->max_restarts_total;
   if (most != 0 && count.replaced > most) {
-    stage_->Violation(count.replaced, " processes have taken the places of others, ", most, " may");
+    simulation_->Violation(count.replaced, " processes have taken the places of others, ", most,
+                           " may");
   }
   if (told.replacements() < count.replaced || told.largest_world_size() < count.largest) {
-    stage_->Violation("of ", count.replaced, " replacements, in a job of up to ", count.largest,
-                      ", members are told ", told.ShortDebugString());
+    simulation_->Violation("of ", count.replaced, " replacements, in a job of up to ",
+                           count.largest, ", members are told ", told.ShortDebugString());
   }
   // Each newcomer has either made the job larger or replaced another process.
   if (told.replacements() + told.largest_world_size() > newcomers_) {
-    stage_->Violation(newcomers_, " have come into epochs, and members are told ",
-                      told.ShortDebugString());
+    simulation_->Violation(newcomers_, " have come into epochs, and members are told ",
+                           told.ShortDebugString());
   }
 }
 

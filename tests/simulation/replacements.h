@@ -5,12 +5,12 @@
 #include <map>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/simulated_daemon.h"
 #include "tests/simulation/simulated_process.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
@@ -22,7 +22,8 @@ namespace muster::simulation {
 class Replacements {
  public:
   // Both must outlive this.
-  Replacements(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
+  Replacements(const Setting* setting, SimulationState* simulation)
+      : setting_(setting), simulation_(simulation) {}
 
   // Called for each answer of a daemon; see WireTap. Only answers with a place in an epoch count.
   void Answered(DaemonId daemon, const absl::Status& status, const internal::Response& response);
@@ -39,19 +40,19 @@ class Replacements {
   };
 
   template <typename Place>
-  void See(DaemonId daemon, const Place& place);
+  void Observe(DaemonId daemon, const Place& place);
   template <typename Place>
   Count CountBefore(DaemonId daemon, const Place& place) const;
   void Include(uint64_t epoch_nonce, Count* count) const;
   void Check(const Count& count, const v1::JobHistory& told);
 
   const Setting* const setting_;
-  Stage* const stage_;
-  uint32_t newcomers_ = 0;                    // of all epochs
-  std::map<uint64_t, Count> counts_;          // by nonce
-  std::map<uint64_t, v1::JobHistory> told_;   // by nonce
-  std::map<ProcessId, uint64_t> latest_of_;   // nonces
-  std::map<DaemonId, uint64_t> last_formed_;  // nonces
+  SimulationState* const simulation_;
+  uint32_t newcomers_ = 0;                        // of all epochs
+  std::map<uint64_t, Count> counts_;              // by nonce
+  std::map<uint64_t, v1::JobHistory> histories_;  // by nonce
+  std::map<ProcessId, uint64_t> latest_of_;       // nonces
+  std::map<DaemonId, uint64_t> last_formed_;      // nonces
 };
 
 }  // namespace muster::simulation

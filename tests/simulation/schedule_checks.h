@@ -16,11 +16,11 @@ namespace muster::simulation {
 class Checks : public WireTap {
  public:
   // Both must outlive this.
-  Checks(const Setting* setting, Stage* stage)
-      : memberships(setting, stage),
-        replacements(setting, stage),
-        collectives(&memberships, stage),
-        leases(setting, stage) {}
+  Checks(const Setting* setting, SimulationState* simulation)
+      : memberships(setting, simulation),
+        replacements(setting, simulation),
+        collectives(&memberships, simulation),
+        leases(setting, simulation) {}
 
   Memberships memberships;
   Replacements replacements;

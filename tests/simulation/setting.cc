@@ -8,26 +8,26 @@
 namespace muster::simulation {
 namespace {
 
-// Returns weather that needs every rule about retries, with outages shorter than any grace.
-Weather Unsettled(Random& random) {
-  Weather weather;
-  weather.drop = random.Chance(0.5) ? 0.05 : 0;
-  weather.duplicate = random.Chance(0.5) ? 0.1 : 0;
-  weather.slow = random.Chance(0.5) ? 0.1 : 0;
-  weather.slowest = absl::Milliseconds(300);
-  weather.notice = absl::Milliseconds(300);
-  weather.lost_notice = absl::Milliseconds(100);
-  return weather;
+// Returns conditions that need every rule about retries, with outages shorter than any grace.
+NetworkConditions FairConditions(Random& random) {
+  NetworkConditions conditions;
+  conditions.drop = random.Chance(0.5) ? 0.05 : 0;
+  conditions.duplicate = random.Chance(0.5) ? 0.1 : 0;
+  conditions.slow = random.Chance(0.5) ? 0.1 : 0;
+  conditions.slowest = absl::Milliseconds(300);
+  conditions.notice = absl::Milliseconds(300);
+  conditions.lost_notice = absl::Milliseconds(100);
+  return conditions;
 }
 
-// Returns weather as bad as networks and kernels get: a cut is noticed only when a keepalive ping
-// gets no answer.
-Weather Stormy(Random& random) {
-  Weather weather = Unsettled(random);
-  weather.slowest = absl::Seconds(3);
-  weather.notice = random.Chance(0.5) ? absl::Milliseconds(50) : absl::Seconds(17);
-  weather.lost_notice = absl::Seconds(1);
-  return weather;
+// Returns conditions as bad as networks and kernels get: a cut is noticed only when a keepalive
+// ping gets no answer.
+NetworkConditions HarshConditions(Random& random) {
+  NetworkConditions conditions = FairConditions(random);
+  conditions.slowest = absl::Seconds(3);
+  conditions.notice = random.Chance(0.5) ? absl::Milliseconds(50) : absl::Seconds(17);
+  conditions.lost_notice = absl::Seconds(1);
+  return conditions;
 }
 
 // Turns other faults off. In a job that is started again, only the new run's success matters.
@@ -40,7 +40,7 @@ void BeStartedAgain(Setting* setting) {
 // Draws the rest of the setting, from a stream of its own.
 void DrawMore(Setting* setting) {
   Random random(setting->seed, "more of the setting");
-  setting->wishes = static_cast<Setting::Wishes>(random.Pick(3));
+  setting->rank_requests = static_cast<Setting::RankRequests>(random.Pick(3));
   setting->replacements = random.Chance(0.2);
   setting->large_answers = random.Chance(0.15);
   setting->churn = setting->elastic && setting->losses && random.Chance(0.2);
@@ -83,7 +83,8 @@ Setting DrawSetting(uint64_t seed) {
   setting.stops = random.Chance(0.2);
   setting.clock_goes_back = setting.harmless() && random.Chance(0.5);
   DrawMore(&setting);
-  setting.weather = !setting.losses && !setting.split ? Unsettled(random) : Stormy(random);
+  setting.conditions =
+      !setting.losses && !setting.split ? FairConditions(random) : HarshConditions(random);
   setting.faults = random.Pick(7);
   setting.faults_until = absl::Seconds(2 + random.Pick(8));
   return setting;
@@ -99,8 +100,8 @@ std::string Setting::Describe() const {
   if (early_leave) words.push_back("early leavers");
   if (stops) words.push_back("stop requests");
   if (clock_goes_back) words.push_back("clock goes back");
-  if (wishes == Wishes::kRanks) words.push_back("ranks asked for");
-  if (wishes == Wishes::kLocalRanks) words.push_back("local ranks asked for");
+  if (rank_requests == RankRequests::kRanks) words.push_back("ranks asked for");
+  if (rank_requests == RankRequests::kLocalRanks) words.push_back("local ranks asked for");
   if (replacements) words.push_back("replacements");
   if (large_answers) words.push_back("large answers");
   if (overlong_labels) words.push_back("overlong labels");
@@ -113,8 +114,8 @@ std::string Setting::Describe() const {
   if (slow_starts) words.push_back("slow starts");
   if (passing_groups) words.push_back("passing groups");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
-  return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults,
-                      " faults: ", words.empty() ? "bad weather only" : absl::StrJoin(words, ", "));
+  return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults, " faults: ",
+                      words.empty() ? "a bad network only" : absl::StrJoin(words, ", "));
 }
 
 }  // namespace muster::simulation

@@ -10,7 +10,7 @@
 namespace muster::simulation {
 
 // How unreliable the network is while faults last.
-struct Weather {
+struct NetworkConditions {
   double drop = 0;             // of a request or a reply; its caller learns of it later
   double duplicate = 0;        // of a request
   double slow = 0;             // of any message
@@ -24,8 +24,8 @@ struct Setting {
   uint64_t seed = 0;
   uint32_t size = 2;   // processes
   uint32_t nodes = 1;  // the nodes that the processes are spread over
-  Weather weather;
-  uint32_t faults = 0;  // the number of events beyond the weather
+  NetworkConditions conditions;
+  uint32_t faults = 0;  // the number of events beyond the unreliable network
   absl::Duration faults_until;
 
   bool restarts = false;    // the daemon dies and restarts without state
@@ -40,8 +40,8 @@ struct Setting {
 
   // The ranks that processes ask for: none, the rank of their place, or its local rank and node
   // rank.
-  enum class Wishes { kNothing, kRanks, kLocalRanks };
-  Wishes wishes = Wishes::kNothing;
+  enum class RankRequests { kNothing, kRanks, kLocalRanks };
+  RankRequests rank_requests = RankRequests::kNothing;
   bool replacements = false;     // processes are started at places that have one
   bool large_answers = false;    // the answer of some step exceeds the limit of a message
   bool overlong_labels = false;  // programs make a call that the daemon refuses, then a valid one

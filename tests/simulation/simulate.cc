@@ -22,7 +22,7 @@ namespace {
 // Printed if the program crashes.
 volatile uint64_t running_seed = 0;
 
-void SayWhichSeed(int) {
+void PrintSeed(int) {
   std::fprintf(stderr, "in --seed=%llu\n", static_cast<unsigned long long>(running_seed));
 }
 
@@ -47,7 +47,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 int RunMany(uint64_t first, uint64_t count) {
-  std::signal(SIGABRT, SayWhichSeed);
+  std::signal(SIGABRT, PrintSeed);
   const auto start = std::chrono::steady_clock::now();
   uint64_t steps = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {

@@ -22,7 +22,7 @@ using core::WaiterId;
 constexpr size_t kMostTextBytes = 8 * 1024;
 
 // Returns the state of the job as its members see it.
-std::string PictureOf(const core::JobStatus& status) {
+std::string SnapshotOf(const core::JobStatus& status) {
   std::string picture =
       absl::StrCat("state ", static_cast<int>(status.state), ", stop ", status.stop_requested,
                    ", failures ", status.recent_failures.size(), "\n");
@@ -40,10 +40,11 @@ std::string PictureOf(const core::JobStatus& status) {
 
 }  // namespace
 
-Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink)
+Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock,
+               SimulationState* simulation, Sink* sink)
     : id_(id),
       wall_clock_(wall_clock),
-      stage_(stage),
+      simulation_(simulation),
       sink_(sink),
       core_(tape_.Options(std::move(options), Now())) {}
 
@@ -51,7 +52,7 @@ core::Effects Daemon::Put(WaiterId id, const core::Input& input, const journal::
   core::Effects effects = core_.Step(Now(), id, input);
   tape_.Add({id, input, kept}, Now(), effects);
   if (const std::string wrong = core_.FindWrongCounts(); !wrong.empty()) {
-    stage_->Violation("daemon ", id_, ": ", wrong);
+    simulation_->Violation("daemon ", id_, ": ", wrong);
   }
   return effects;
 }
@@ -73,7 +74,7 @@ core::Effects Daemon::PutRequest(WaiterId id, const Request& request) {
 void Daemon::CheckReplay() {
   const std::string difference = tape_.Replay();
   if (!difference.empty()) {
-    stage_->Violation("what went into daemon ", id_, " does not replay: ", difference);
+    simulation_->Violation("what went into daemon ", id_, " does not replay: ", difference);
   }
 }
 
@@ -163,11 +164,11 @@ void Daemon::CallAsStranger(const internal::Request& request) {
   Call(waiter, request);
   strangers_call_ = 0;
   if (calls_.erase(waiter) > 0) {
-    stage_->Violation("daemon ", id_, " lets a stranger's call wait as if it were a member's");
+    simulation_->Violation("daemon ", id_, " lets a stranger's call wait as if it were a member's");
   }
 }
 
-void Daemon::Suffer(uint64_t choice) {
+void Daemon::ReceiveFromStranger(uint64_t choice) {
   Tick();  // does first what is due by now, which the message does not cause
   const core::JobStatus before = core_.GetStatus(Now());
   const Guess guess = DrawGuess(choice, core_.options().instance, before);
@@ -176,17 +177,17 @@ void Daemon::Suffer(uint64_t choice) {
                         [this](const v1::ReportProcessStateRequest& r) { Report(r); },
                         [this](const internal::Request& r) { CallAsStranger(r); }},
              guess);
-  if (PictureOf(core_.GetStatus(Now())) == PictureOf(before)) return;
-  stage_->Violation("daemon ", id_, " lets a stranger change the job from\n", PictureOf(before),
-                    "to\n", PictureOf(core_.GetStatus(Now())));
+  if (SnapshotOf(core_.GetStatus(Now())) == SnapshotOf(before)) return;
+  simulation_->Violation("daemon ", id_, " lets a stranger change the job from\n",
+                         SnapshotOf(before), "to\n", SnapshotOf(core_.GetStatus(Now())));
 }
 
 void Daemon::Apply(const core::Effects& effects) {
   for (const core::LogLine& line : effects.log) {
-    stage_->Say("daemon ", id_, ": ", line.text);
+    simulation_->Trace("daemon ", id_, ": ", line.text);
     CheckText(line.text);
     if (is_misled_ && absl::StrContains(line.text, "the job fails in")) {
-      stage_->Violation("daemon ", id_, " gives the job up because a stranger says so");
+      simulation_->Violation("daemon ", id_, " gives the job up because a stranger says so");
     }
   }
   for (const core::Reply& reply : effects.replies) Deliver(reply);
@@ -200,8 +201,8 @@ void Daemon::Apply(const core::Effects& effects) {
 void Daemon::CheckText(absl::string_view text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::none_of(text.begin(), text.end(), is_control) && text.size() <= kMostTextBytes) return;
-  stage_->Violation("daemon ", id_, " says what is unfit for people, ", text.size(),
-                    " bytes: ", absl::CHexEscape(text.substr(0, 200)));
+  simulation_->Violation("daemon ", id_, " says what is unfit for people, ", text.size(),
+                         " bytes: ", absl::CHexEscape(text.substr(0, 200)));
 }
 
 // Checks that a broken epoch is followed by another one, or by the end of the job, within the time
@@ -215,19 +216,19 @@ void Daemon::CheckReforming() {
   const core::Time late = std::max(*reforming_since_, wall_clock_ + paused_until_) +
                           core_.options().rejoin_timeout + core_.options().settle;
   if (!reforming || Now() <= late) return;
-  stage_->Violation("daemon ", id_, " neither forms an epoch nor gives the job up since ",
-                    absl::FormatDuration(Now() - *reforming_since_));
+  simulation_->Violation("daemon ", id_, " neither forms an epoch nor gives the job up since ",
+                         absl::FormatDuration(Now() - *reforming_since_));
 }
 
 void Daemon::Deliver(const core::Reply& reply) {
   const auto call = calls_.extract(reply.waiter);
   if (call.empty()) {
-    return stage_->Violation("daemon ", id_, " answers call ", reply.waiter,
-                             ", which has ended: ", reply.status.ToString());
+    return simulation_->Violation("daemon ", id_, " answers call ", reply.waiter,
+                                  ", which has ended: ", reply.status.ToString());
   }
   CheckText(reply.status.message());
   if (reply.waiter == strangers_call_) {
-    if (reply.status.ok()) stage_->Violation("daemon ", id_, " answers a stranger's call");
+    if (reply.status.ok()) simulation_->Violation("daemon ", id_, " answers a stranger's call");
     return;
   }
   internal::Response response;
@@ -238,14 +239,14 @@ void Daemon::Deliver(const core::Reply& reply) {
 void Daemon::Deliver(const core::StreamEvent& event) {
   const auto stream = streams_.find(event.stream);
   if (stream == streams_.end()) {
-    return stage_->Violation("daemon ", id_, " sends an event on stream ", event.stream,
-                             ", which has ended");
+    return simulation_->Violation("daemon ", id_, " sends an event on stream ", event.stream,
+                                  ", which has ended");
   }
   // A claimant may be asked for the roster before Attach is answered.
   const bool asks = std::holds_alternative<core::NeedRoster>(*event.event);
   if ((std::holds_alternative<core::Attached>(*event.event) || asks) == stream->second) {
-    stage_->Violation("daemon ", id_,
-                      ": the first event of a stream must be Attached, and no other");
+    simulation_->Violation("daemon ", id_,
+                           ": the first event of a stream must be Attached, and no other");
   }
   stream->second = !asks;
   sink_->Event(event.stream, service::ToProto(*event.event, Now(), core_.options()));
@@ -253,7 +254,7 @@ void Daemon::Deliver(const core::StreamEvent& event) {
 
 void Daemon::Deliver(const core::StreamEnd& end) {
   if (streams_.erase(end.stream) == 0) {
-    return stage_->Violation("daemon ", id_, " ends stream ", end.stream, " twice");
+    return simulation_->Violation("daemon ", id_, " ends stream ", end.stream, " twice");
   }
   sink_->End(end.stream, end.status);
 }
@@ -262,19 +263,19 @@ void Daemon::Arm() {
   const core::Time due = core_.NextDeadline();
   if (due >= armed_) return;
   armed_ = due;
-  stage_->timeline.At(due - wall_clock_, [this, due] { Ring(due); });
+  simulation_->clock.At(due - wall_clock_, [this, due] { Ring(due); });
 }
 
 void Daemon::Ring(core::Time due) {
   if (!alive_ || armed_ != due) return;
-  if (paused_until_ > stage_->now()) {
-    return stage_->timeline.At(paused_until_, [this, due] { Ring(due); });
+  if (paused_until_ > simulation_->now()) {
+    return simulation_->clock.At(paused_until_, [this, due] { Ring(due); });
   }
   armed_ = absl::InfiniteFuture();
   if (core_.NextDeadline() <= Now()) {
     Tick();
     if (core_.NextDeadline() <= Now()) {
-      stage_->Violation("daemon ", id_, ": a tick leaves something due");
+      simulation_->Violation("daemon ", id_, ": a tick leaves something due");
     }
   }
   Arm();

@@ -11,11 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "server/core/coordinator.h"
 #include "tests/server/journal/tape.h"
 #include "tests/simulation/answer_conversion.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
@@ -35,9 +35,10 @@ class Daemon {
     virtual void End(core::WaiterId stream, absl::Status status) = 0;
   };
 
-  // `wall_clock` is the time of the daemon's clock at the beginning of the simulation. `stage` and
-  // `sink` must outlive this.
-  Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink);
+  // `wall_clock` is the time of the daemon's clock at the beginning of the simulation. `simulation`
+  // and `sink` must outlive this.
+  Daemon(DaemonId id, core::Options options, absl::Time wall_clock, SimulationState* simulation,
+         Sink* sink);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
@@ -52,7 +53,7 @@ class Daemon {
   void ReportProcessState(const v1::ReportProcessStateRequest& report);
   // Sends the core a message from a process that is no member; `choice` decides which. Checks that
   // it changes nothing for the members.
-  void Suffer(uint64_t choice);
+  void ReceiveFromStranger(uint64_t choice);
 
   // Ends the process: no later event has an effect.
   void Kill() { alive_ = false; }
@@ -91,11 +92,13 @@ class Daemon {
   void Arm();
   void Ring(core::Time due);
   // Returns the daemon's clock, no finer than a journal records it.
-  core::Time Now() const { return wall_clock_ + absl::Floor(stage_->now(), absl::Nanoseconds(1)); }
+  core::Time Now() const {
+    return wall_clock_ + absl::Floor(simulation_->now(), absl::Nanoseconds(1));
+  }
 
   const DaemonId id_;
   const absl::Time wall_clock_;
-  Stage* const stage_;
+  SimulationState* const simulation_;
   Sink* const sink_;
   journal::Tape tape_;
   core::Coordinator core_;

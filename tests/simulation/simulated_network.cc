@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "tests/simulation/rpc_description.h"
 #include "tests/simulation/tamper.h"
-#include "tests/simulation/wire_words.h"
 
 namespace muster::simulation {
 namespace {
@@ -19,8 +19,8 @@ size_t SizeOf(const internal::Response& response) {
 
 }  // namespace
 
-Network::Network(uint64_t seed, Stage* stage, WireTap* tap)
-    : stage_(stage), tap_(tap), random_(seed, "network") {}
+Network::Network(uint64_t seed, SimulationState* simulation, WireTap* tap)
+    : simulation_(simulation), tap_(tap), random_(seed, "network") {}
 
 // ---- Towards the daemon ----
 
@@ -46,13 +46,13 @@ void Network::Launch(FlightPtr flight) {
                             absl::UnavailableError("failed to connect"));
   }
   flight->rpc.daemon = flight->connection->daemon;
-  if (random_.Chance(weather_.drop)) {
-    stage_->Say("  lost: ", [&] { return Words(flight->rpc); });
-    return EndAtClientLater(flight, random_.Between(absl::ZeroDuration(), weather_.lost_notice),
+  if (random_.Chance(conditions_.drop)) {
+    simulation_->Trace("  lost: ", [&] { return Describe(flight->rpc); });
+    return EndAtClientLater(flight, random_.Between(absl::ZeroDuration(), conditions_.lost_notice),
                             absl::UnavailableError("the request was lost"));
   }
-  if (!flight->rpc.is_stream() && random_.Chance(weather_.duplicate)) LaunchDuplicate(flight);
-  stage_->timeline.After(Latency(), [this, flight] { Arrive(flight); });
+  if (!flight->rpc.is_stream() && random_.Chance(conditions_.duplicate)) LaunchDuplicate(flight);
+  simulation_->clock.After(Latency(), [this, flight] { Arrive(flight); });
 }
 
 // Sends the request a second time. The copy uses the same connection, and arrives before or after
@@ -63,10 +63,10 @@ void Network::LaunchDuplicate(const FlightPtr& flight) {
   copy->rpc.duplicate = true;
   copy->ended = true;
   copy->connection = flight->connection;
-  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(5)),
-                         [this, copy] { Arrive(copy); });
-  stage_->timeline.After(random_.Between(absl::Seconds(1), absl::Seconds(30)),
-                         [this, copy] { CloseAtServer(copy); });
+  simulation_->clock.After(random_.Between(absl::ZeroDuration(), absl::Seconds(5)),
+                           [this, copy] { Arrive(copy); });
+  simulation_->clock.After(random_.Between(absl::Seconds(1), absl::Seconds(30)),
+                           [this, copy] { CloseAtServer(copy); });
 }
 
 void Network::Arrive(const FlightPtr& flight) {
@@ -75,12 +75,13 @@ void Network::Arrive(const FlightPtr& flight) {
   if (flight->rpc.duplicate && flight->connection->cut) return;
   if (flight->cancelled && random_.Chance(0.5))
     return;  // gRPC may have dropped it before it arrived
-  if (daemon->paused_until() > stage_->now()) {
-    return stage_->timeline.At(daemon->paused_until(), [this, flight] { Arrive(flight); });
+  if (daemon->paused_until() > simulation_->now()) {
+    return simulation_->clock.At(daemon->paused_until(), [this, flight] { Arrive(flight); });
   }
   flight->waiter = ++last_waiter_;
   at_servers_[flight->waiter] = flight;
-  stage_->Say("  daemon ", flight->rpc.daemon, " <- ", [&] { return Words(flight->rpc); });
+  simulation_->Trace("  daemon ", flight->rpc.daemon, " <- ",
+                     [&] { return Describe(flight->rpc); });
   tap_->Arrived(flight->waiter, flight->rpc);
   const auto* attach = std::get_if<v1::AttachRequest>(&flight->rpc.request);
   if (attach != nullptr) {
@@ -90,7 +91,7 @@ void Network::Arrive(const FlightPtr& flight) {
   }
   if (flight->cancelled) CloseAtServer(flight);
   if (flight->connection->server_knows) {
-    stage_->timeline.After(Latency(), [this, flight] { Close(flight); });
+    simulation_->clock.After(Latency(), [this, flight] { Close(flight); });
   }
 }
 
@@ -106,7 +107,7 @@ void Network::Cancel(ProcessId from, uint64_t attempt) {
 void Network::CloseAtServer(const FlightPtr& flight) {
   flight->cancelled = true;
   if (flight->connection == nullptr) return;
-  stage_->timeline.After(Latency(), [this, flight] {
+  simulation_->clock.After(Latency(), [this, flight] {
     if (GetsThrough(*flight->connection)) Close(flight);
   });
 }
@@ -114,11 +115,12 @@ void Network::CloseAtServer(const FlightPtr& flight) {
 void Network::Close(const FlightPtr& flight) {
   Daemon* const daemon = daemons_[flight->rpc.daemon];
   if (!daemon->alive()) return;
-  if (daemon->paused_until() > stage_->now()) {
-    return stage_->timeline.At(daemon->paused_until(), [this, flight] { Close(flight); });
+  if (daemon->paused_until() > simulation_->now()) {
+    return simulation_->clock.At(daemon->paused_until(), [this, flight] { Close(flight); });
   }
   if (at_servers_.erase(flight->waiter) == 0) return;
-  stage_->Say("  daemon ", flight->rpc.daemon, " <- closed: ", [&] { return Words(flight->rpc); });
+  simulation_->Trace("  daemon ", flight->rpc.daemon,
+                     " <- closed: ", [&] { return Describe(flight->rpc); });
   tap_->Withdrawn(flight->waiter, flight->rpc);
   if (flight->rpc.is_stream()) {
     daemon->CloseStream(flight->waiter);
@@ -133,8 +135,8 @@ Network::FlightPtr Network::TakeFlight(WaiterId waiter, const absl::Status& stat
                                        const internal::Response& response) {
   const auto entry = at_servers_.extract(waiter);
   const FlightPtr flight = entry.mapped();
-  stage_->Say(
-      "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ", status);
+  simulation_->Trace(
+      "  daemon ", flight->rpc.daemon, " -> ", [&] { return Describe(flight->rpc); }, ": ", status);
   tap_->Answered(waiter, flight->rpc, status, response);
   return flight;
 }
@@ -142,20 +144,20 @@ Network::FlightPtr Network::TakeFlight(WaiterId waiter, const absl::Status& stat
 void Network::Reply(WaiterId waiter, absl::Status status, internal::Response response) {
   const FlightPtr flight = TakeFlight(waiter, status, response);
   if (status.ok()) {
-    for (Timeline::Event& event : std::exchange(on_next_answer_, {})) {
-      stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(2)),
-                             std::move(event));
+    for (SimulatedClock::Event& event : std::exchange(on_next_answer_, {})) {
+      simulation_->clock.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(2)),
+                               std::move(event));
     }
   }
   if (status.ok() && SizeOf(response) > most_bytes_) {
     status = absl::DataLossError("the reply is larger than a message may be");
     response = {};
   }
-  if (random_.Chance(weather_.drop)) {
-    return EndAtClientLater(flight, random_.Between(absl::ZeroDuration(), weather_.lost_notice),
+  if (random_.Chance(conditions_.drop)) {
+    return EndAtClientLater(flight, random_.Between(absl::ZeroDuration(), conditions_.lost_notice),
                             absl::UnavailableError("the reply was lost"));
   }
-  stage_->timeline.After(Latency(), [this, flight, status, response = std::move(response)] {
+  simulation_->clock.After(Latency(), [this, flight, status, response = std::move(response)] {
     if (GetsThrough(*flight->connection)) EndAtClient(flight, status, response);
   });
 }
@@ -163,15 +165,15 @@ void Network::Reply(WaiterId waiter, absl::Status status, internal::Response res
 void Network::Event(WaiterId stream, v1::AttachResponse response) {
   const FlightPtr flight = at_servers_.at(stream);
   if (response.has_need_roster()) {
-    for (auto& event : std::exchange(on_next_question_, {})) {
-      stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(4)),
-                             [event, asked = flight->rpc.process] { event(asked); });
+    for (auto& event : std::exchange(on_next_roster_request_, {})) {
+      simulation_->clock.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(4)),
+                               [event, asked = flight->rpc.process] { event(asked); });
     }
   }
   if (response.has_attached()) tap_->Registered(flight->rpc, response.attached().session());
-  stage_->Say(
-      "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ",
-      [&] { return Words(response); });
+  simulation_->Trace(
+      "  daemon ", flight->rpc.daemon, " -> ", [&] { return Describe(flight->rpc); }, ": ",
+      [&] { return Describe(response); });
   DeliverInOrder(flight, [this, response = std::move(response)](const FlightPtr& to) {
     if (to->ended) return;
     processes_[to->rpc.process]->OnStreamResponse(to->rpc.attempt, response);
@@ -186,14 +188,14 @@ void Network::End(WaiterId stream, absl::Status status) {
 // Delivers a stream's events in order, even if the process is stopped several times meanwhile.
 void Network::DeliverInOrder(const FlightPtr& flight, StreamItem item) {
   flight->undelivered.push_back(std::move(item));
-  stage_->timeline.At(EventTime(flight.get()), [this, flight] { DeliverNext(flight); });
+  simulation_->clock.At(EventTime(flight.get()), [this, flight] { DeliverNext(flight); });
 }
 
 void Network::DeliverNext(const FlightPtr& flight) {
   Process* const process = processes_[flight->rpc.process];
   if (flight->connection->cut || !process->alive()) return;
-  if (process->paused_until() > stage_->now()) {
-    return stage_->timeline.At(process->paused_until(), [=] { DeliverNext(flight); });
+  if (process->paused_until() > simulation_->now()) {
+    return simulation_->clock.At(process->paused_until(), [=] { DeliverNext(flight); });
   }
   const StreamItem next = std::move(flight->undelivered.front());
   flight->undelivered.pop_front();
@@ -201,16 +203,16 @@ void Network::DeliverNext(const FlightPtr& flight) {
 }
 
 void Network::EndAtClientLater(const FlightPtr& flight, absl::Duration delay, absl::Status status) {
-  stage_->timeline.After(delay, [=] { EndAtClient(flight, status); });
+  simulation_->clock.After(delay, [=] { EndAtClient(flight, status); });
 }
 
 void Network::EndAtClient(const FlightPtr& flight, const absl::Status& status,
                           internal::Response response) {
   Process* const process = processes_[flight->rpc.process];
   if (flight->ended || !process->alive()) return;
-  if (process->paused_until() > stage_->now()) {
-    return stage_->timeline.At(process->paused_until(),
-                               [=] { EndAtClient(flight, status, response); });
+  if (process->paused_until() > simulation_->now()) {
+    return simulation_->clock.At(process->paused_until(),
+                                 [=] { EndAtClient(flight, status, response); });
   }
   flight->ended = true;
   at_clients_.erase({flight->rpc.process, flight->rpc.attempt});
@@ -250,9 +252,9 @@ bool Network::Connected(ProcessId process) const {
 void Network::Cut(ProcessId process) {
   const std::shared_ptr<Connection> connection = connections_[process];
   if (connection == nullptr) return;
-  stage_->Say("the connection of process ", process, " is cut");
-  CutConnection(connection, random_.Between(absl::ZeroDuration(), weather_.notice),
-                random_.Between(absl::ZeroDuration(), weather_.notice));
+  simulation_->Trace("the connection of process ", process, " is cut");
+  CutConnection(connection, random_.Between(absl::ZeroDuration(), conditions_.notice),
+                random_.Between(absl::ZeroDuration(), conditions_.notice));
 }
 
 void Network::CutOff(ProcessId process) {
@@ -278,10 +280,10 @@ void Network::CutConnection(const std::shared_ptr<Connection>& connection,
                             absl::Duration client_learns, absl::Duration server_learns) {
   connection->cut = true;
   if (client_learns != kNever) {
-    stage_->timeline.After(client_learns, [=] { ClientLearns(connection); });
+    simulation_->clock.After(client_learns, [=] { ClientLearns(connection); });
   }
   if (server_learns != kNever) {
-    stage_->timeline.After(server_learns, [=] { ServerLearns(connection); });
+    simulation_->clock.After(server_learns, [=] { ServerLearns(connection); });
   }
 }
 
@@ -305,7 +307,7 @@ void Network::ServerLearns(const std::shared_ptr<Connection>& connection) {
   }
   // The daemon's threads learn of the calls one by one, in any order.
   for (const FlightPtr& flight : flights) {
-    stage_->timeline.After(Latency(), [this, flight] { Close(flight); });
+    simulation_->clock.After(Latency(), [this, flight] { Close(flight); });
   }
 }
 
@@ -316,12 +318,13 @@ bool Network::GetsThrough(const Connection& connection) {
 // ---- Delays ----
 
 absl::Duration Network::Latency() {
-  if (random_.Chance(weather_.slow)) return random_.Between(absl::ZeroDuration(), weather_.slowest);
+  if (random_.Chance(conditions_.slow))
+    return random_.Between(absl::ZeroDuration(), conditions_.slowest);
   return random_.Between(absl::Microseconds(50), absl::Milliseconds(2));
 }
 
 absl::Duration Network::EventTime(Flight* flight) {
-  flight->last_of_stream = std::max(flight->last_of_stream, stage_->now() + Latency());
+  flight->last_of_stream = std::max(flight->last_of_stream, simulation_->now() + Latency());
   return flight->last_of_stream;
 }
 

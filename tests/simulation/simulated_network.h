@@ -15,12 +15,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/src/protocol/messages/effects.h"
+#include "client/src/protocol/messages/member_effects.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/simulated_daemon.h"
 #include "tests/simulation/simulated_process.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
@@ -56,10 +56,10 @@ class WireTap {
 // Every send ends exactly once at its process.
 class Network : public Process::Wire, public Daemon::Sink {
  public:
-  // `stage` and `tap` must outlive this.
-  Network(uint64_t seed, Stage* stage, WireTap* tap);
+  // `simulation` and `tap` must outlive this.
+  Network(uint64_t seed, SimulationState* simulation, WireTap* tap);
 
-  void set_weather(const Weather& weather) { weather_ = weather; }
+  void set_conditions(const NetworkConditions& conditions) { conditions_ = conditions; }
 
   // Refuses larger answers from now on.
   void set_most_bytes(size_t bytes) { most_bytes_ = bytes; }
@@ -76,14 +76,14 @@ class Network : public Process::Wire, public Daemon::Sink {
 
   // Runs `event` once, just after a daemon has sent its next successful answer to a call. At that
   // time, some of the answers of one step have arrived and others have not.
-  void OnNextAnswer(Timeline::Event event) { on_next_answer_.push_back(std::move(event)); }
+  void OnNextAnswer(SimulatedClock::Event event) { on_next_answer_.push_back(std::move(event)); }
 
   // Runs `event` once, with the next process that a daemon asks for the roster.
-  void OnNextQuestion(std::function<void(ProcessId)> event) {
-    on_next_question_.push_back(std::move(event));
+  void OnNextRosterRequest(std::function<void(ProcessId)> event) {
+    on_next_roster_request_.push_back(std::move(event));
   }
 
-  // Cuts the connection of a process; both ends learn of it within the weather's notice.
+  // Cuts the connection of a process; both ends learn of it within NetworkConditions::notice.
   void Cut(ProcessId process);
   // Cuts the connection as Cut() does. No new connection works before Heal().
   void CutOff(ProcessId process);
@@ -150,10 +150,10 @@ class Network : public Process::Wire, public Daemon::Sink {
   absl::Duration EventTime(Flight* flight);
   bool IsAlive(DaemonId daemon) const;
 
-  Stage* const stage_;
+  SimulationState* const simulation_;
   WireTap* const tap_;
   Random random_;
-  Weather weather_;
+  NetworkConditions conditions_;
   std::map<ProcessId, Process*> processes_;
   std::map<DaemonId, Daemon*> daemons_;
   std::map<ProcessId, DaemonId> routes_;
@@ -161,8 +161,8 @@ class Network : public Process::Wire, public Daemon::Sink {
   std::set<ProcessId> tampered_;
   size_t most_bytes_ = std::numeric_limits<size_t>::max();
   std::map<ProcessId, std::shared_ptr<Connection>> connections_;
-  std::vector<Timeline::Event> on_next_answer_;
-  std::vector<std::function<void(ProcessId)>> on_next_question_;
+  std::vector<SimulatedClock::Event> on_next_answer_;
+  std::vector<std::function<void(ProcessId)>> on_next_roster_request_;
   core::WaiterId last_waiter_ = 0;
   std::map<std::pair<ProcessId, uint64_t>, FlightPtr> at_clients_;  // by attempt
   std::map<core::WaiterId, FlightPtr> at_servers_;

@@ -13,8 +13,8 @@ std::vector<internal::SharedSlot> NodeMemory::GroupSlots(uint64_t name) {
   return slots;
 }
 
-std::shared_ptr<NodeMemory> NodeMemories::Of(uint64_t epoch_nonce, const std::string& node,
-                                             uint32_t members) {
+std::shared_ptr<NodeMemory> NodeMemories::Get(uint64_t epoch_nonce, const std::string& node,
+                                              uint32_t members) {
   std::shared_ptr<NodeMemory>& memory = memories_[{epoch_nonce, node}];
   if (memory == nullptr) memory = std::make_shared<NodeMemory>(members);
   return memory;

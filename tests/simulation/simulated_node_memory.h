@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/node/slots.h"
+#include "client/src/node/fan_in_slots.h"
 
 namespace muster::simulation {
 
@@ -42,7 +42,7 @@ class NodeMemory {
 // All node memories of a schedule, and the members that wait for a word in them.
 class NodeMemories {
  public:
-  std::shared_ptr<NodeMemory> Of(uint64_t epoch_nonce, const std::string& node, uint32_t members);
+  std::shared_ptr<NodeMemory> Get(uint64_t epoch_nonce, const std::string& node, uint32_t members);
 
   // Registers `wake`, which replaces an earlier one for the word: only a word's owner waits for it.
   void AwaitWake(const internal::SlotFutex* word, std::function<void()> wake) {

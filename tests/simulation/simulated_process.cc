@@ -23,22 +23,25 @@ constexpr int kMostTicks = 3;
 
 }  // namespace
 
-Process::Process(ProcessId id, internal::MemberOptions options, const Surroundings& surroundings)
+Process::Process(ProcessId id, internal::MemberOptions options, const Environment& environment)
     : id_(id),
       identity_(options.identity),
-      stage_(surroundings.stage),
-      wire_(surroundings.wire),
+      simulation_(environment.simulation),
+      wire_(environment.wire),
       member_(std::move(options)),
-      node_(this, stage_, surroundings.memories, surroundings.shares_memory, surroundings.seed) {}
+      node_(this, simulation_, environment.memories, environment.shares_memory, environment.seed) {}
 
-SteadyTime Process::Now() const { return SteadyTime(absl::ToChronoNanoseconds(stage_->now())); }
+SteadyTime Process::Now() const {
+  return SteadyTime(absl::ToChronoNanoseconds(simulation_->now()));
+}
 
 void Process::Start() { Apply(member_.Start(Now())); }
 
 CallId Process::Call(std::string what, absl::Duration timeout, Begin begin, Done done) {
   const CallId id = next_call_++;
-  stage_->Say("process ", id_, " calls ", what, ", time-out ", absl::FormatDuration(timeout));
-  const absl::Duration now = stage_->now();
+  simulation_->Trace("process ", id_, " calls ", what, ", time-out ",
+                     absl::FormatDuration(timeout));
+  const absl::Duration now = simulation_->now();
   calls_.emplace(id, Open{std::move(what), now, now + timeout + kLatest, std::move(done)});
   Apply(begin(member_, Now(), id));
   return id;
@@ -78,15 +81,17 @@ void Process::Apply(Effects effects) {
 void Process::Do(internal::SendCall send) { wire_->Send(id_, std::move(send)); }
 void Process::Do(internal::OpenStream open) { wire_->Open(id_, std::move(open)); }
 void Process::Do(const internal::CancelSend& cancel) { wire_->Cancel(id_, cancel.attempt); }
-void Process::Do(const internal::WriteLog& log) { stage_->Say("process ", id_, ": ", log.line); }
+void Process::Do(const internal::WriteLog& log) {
+  simulation_->Trace("process ", id_, ": ", log.line);
+}
 
-void Process::OnMet(uint64_t attempt, const internal::MeetingEnd& end) {
-  Apply(member_.OnMet(Now(), attempt, end));
+void Process::OnFanInEnd(uint64_t attempt, const internal::FanInEnd& end) {
+  Apply(member_.OnFanInEnd(Now(), attempt, end));
 }
 
 void Process::SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
                           Sent sent) {
-  const absl::Duration patience = absl::Nanoseconds(internal::MeetingTimes().patience);
+  const absl::Duration patience = absl::Nanoseconds(internal::FanInTimes().patience);
   const auto begin = [&](MemberCore& member, SteadyTime now, CallId id) {
     return member.SendForNode(now, id, attempt, parts, patience);
   };
@@ -97,12 +102,12 @@ void Process::SendForNode(uint64_t attempt, const std::vector<internal::TakenPar
 void Process::Finish(internal::Completion completion) {
   auto entry = calls_.extract(completion.call);
   if (entry.empty()) {
-    return stage_->Violation(
+    return simulation_->Violation(
         "process ", id_, ": call ", completion.call,
         ", which has ended, ends again: ", completion.reply.status().ToString());
   }
   Open& call = entry.mapped();
-  stage_->Say("process ", id_, ": ", call.what, " ends: ", completion.reply.status());
+  simulation_->Trace("process ", id_, ": ", call.what, " ends: ", completion.reply.status());
   CheckInTime(call);
   call.done(std::move(completion.reply));
 }
@@ -111,10 +116,10 @@ void Process::Finish(internal::Completion completion) {
 // continues.
 void Process::CheckInTime(const Open& call) const {
   const absl::Duration due = std::max(call.must_end, paused_until_ + absl::Seconds(1));
-  if (stage_->now() <= due) return;
-  stage_->Violation("process ", id_, ": ", call.what, " began at ",
-                    absl::FormatDuration(call.begun), " and ends only at ",
-                    absl::FormatDuration(stage_->now()));
+  if (simulation_->now() <= due) return;
+  simulation_->Violation("process ", id_, ": ", call.what, " began at ",
+                         absl::FormatDuration(call.begun), " and ends only at ",
+                         absl::FormatDuration(simulation_->now()));
 }
 
 std::string Process::Waiting() const {
@@ -127,13 +132,13 @@ void Process::Arm() {
   const SteadyTime due = member_.NextDeadline();
   if (!alive_ || due >= armed_) return;
   armed_ = due;
-  stage_->timeline.At(absl::FromChrono(due.time_since_epoch()), [this, due] { Ring(due); });
+  simulation_->clock.At(absl::FromChrono(due.time_since_epoch()), [this, due] { Ring(due); });
 }
 
 void Process::Ring(SteadyTime due) {
   if (!alive_ || armed_ != due) return;
-  if (paused_until_ > stage_->now()) {
-    return stage_->timeline.At(paused_until_, [this, due] { Ring(due); });
+  if (paused_until_ > simulation_->now()) {
+    return simulation_->clock.At(paused_until_, [this, due] { Ring(due); });
   }
   armed_ = SteadyTime::max();
   // One tick may make another one due: a call that is sent after its time-out ends at once.
@@ -141,7 +146,7 @@ void Process::Ring(SteadyTime due) {
     Apply(member_.Tick(Now()));
   }
   if (member_.NextDeadline() <= Now()) {
-    stage_->Violation("process ", id_, ": ticks do not do what is due");
+    simulation_->Violation("process ", id_, ": ticks do not do what is due");
   }
   Arm();
 }

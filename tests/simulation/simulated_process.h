@@ -14,7 +14,7 @@
 #include "client/src/protocol/member_core.h"
 #include "tests/simulation/node_member.h"
 #include "tests/simulation/simulated_node_memory.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 
@@ -34,16 +34,16 @@ class Process : private NodeMember::Host {
   };
 
   // The environment of a process.
-  struct Surroundings {
-    Stage* stage;
+  struct Environment {
+    SimulationState* simulation;
     Wire* wire;
     NodeMemories* memories;
     bool shares_memory;  // with the other processes of its node
     uint64_t seed;
   };
 
-  // The pointers in `surroundings` must outlive this.
-  Process(ProcessId id, internal::MemberOptions options, const Surroundings& surroundings);
+  // The pointers in `environment` must outlive this.
+  Process(ProcessId id, internal::MemberOptions options, const Environment& environment);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -97,13 +97,13 @@ class Process : private NodeMember::Host {
   void Do(internal::OpenStream open);
   void Do(const internal::CancelSend& cancel);
   void Do(const internal::EnterNode& enter) { node_.Enter(enter); }
-  void Do(const internal::MeetAtNode& meet) { node_.Meet(meet); }
-  void Do(const internal::LeaveMeeting& leave) { node_.Leave(leave.attempt); }
-  void Do(const internal::PassNode& pass) { node_.Pass(pass); }
-  void Do(const internal::LeaveNodeGroup& leave) { node_.Retire(leave.name); }
+  void Do(const internal::StartFanIn& meet) { node_.Arrive(meet); }
+  void Do(const internal::LeaveFanIn& leave) { node_.Leave(leave.attempt); }
+  void Do(const internal::SkipFanIn& pass) { node_.Pass(pass); }
+  void Do(const internal::RetireFanInGroup& leave) { node_.Retire(leave.name); }
   void Do(const internal::WriteLog& log);
   // NodeMember::Host:
-  void OnMet(uint64_t attempt, const internal::MeetingEnd& end) override;
+  void OnFanInEnd(uint64_t attempt, const internal::FanInEnd& end) override;
   void SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
                    Sent sent) override;
   void Finish(internal::Completion completion);
@@ -114,7 +114,7 @@ class Process : private NodeMember::Host {
 
   const ProcessId id_;
   const internal::Identity identity_;
-  Stage* const stage_;
+  SimulationState* const simulation_;
   Wire* const wire_;
   internal::MemberCore member_;
   NodeMember node_;

@@ -4,7 +4,7 @@
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/setting.h"
-#include "tests/simulation/stage.h"
+#include "tests/simulation/simulation_state.h"
 
 namespace muster::simulation {
 namespace {
@@ -16,23 +16,23 @@ constexpr absl::Duration kAftermath = absl::Minutes(2);
 // Ends a schedule in which time stands still.
 constexpr uint64_t kMaxSteps = 2'000'000;
 
-bool MayGoOn(const Stage& stage) {
-  return stage.violations().empty() && stage.timeline.steps() < kMaxSteps;
+bool MayGoOn(const SimulationState& simulation) {
+  return simulation.violations().empty() && simulation.clock.steps() < kMaxSteps;
 }
 
-void RunUntilOver(Stage* stage, const Cluster& cluster) {
-  while (MayGoOn(*stage) && !cluster.Over() && stage->now() < kLongestJob) {
-    if (!stage->timeline.Step()) break;
+void RunUntilOver(SimulationState* simulation, const Cluster& cluster) {
+  while (MayGoOn(*simulation) && !cluster.Over() && simulation->now() < kLongestJob) {
+    if (!simulation->clock.Step()) break;
   }
-  if (stage->violations().empty() && !cluster.Over()) {
-    stage->Violation("the job hangs: ", cluster.Unfinished());
+  if (simulation->violations().empty() && !cluster.Over()) {
+    simulation->Violation("the job hangs: ", cluster.Unfinished());
   }
 }
 
-void RunAftermath(Stage* stage) {
-  const absl::Duration end = stage->now() + kAftermath;
-  while (MayGoOn(*stage) && stage->now() < end) {
-    if (!stage->timeline.Step()) break;
+void RunAftermath(SimulationState* simulation) {
+  const absl::Duration end = simulation->now() + kAftermath;
+  while (MayGoOn(*simulation) && simulation->now() < end) {
+    if (!simulation->clock.Step()) break;
   }
 }
 
@@ -40,19 +40,19 @@ void RunAftermath(Stage* stage) {
 
 Result Simulate(const Options& options) {
   const Setting setting = DrawSetting(options.seed);
-  Stage stage(options.verbose);
-  stage.Say("seed ", options.seed, ": ", setting.Describe());
-  Cluster cluster(&setting, &stage);
+  SimulationState simulation(options.verbose);
+  simulation.Trace("seed ", options.seed, ": ", setting.Describe());
+  Cluster cluster(&setting, &simulation);
   cluster.Start();
   const std::vector<Fault> faults = DrawFaults(setting);
-  Arrange(faults, options.without_faults, &stage, &cluster);
-  stage.timeline.At(setting.faults_until, [&cluster] { cluster.EndFaults(); });
-  RunUntilOver(&stage, cluster);
-  if (stage.violations().empty()) {
-    RunAftermath(&stage);
+  Arrange(faults, options.without_faults, &simulation, &cluster);
+  simulation.clock.At(setting.faults_until, [&cluster] { cluster.EndFaults(); });
+  RunUntilOver(&simulation, cluster);
+  if (simulation.violations().empty()) {
+    RunAftermath(&simulation);
     cluster.CheckEnd();
   }
-  return {stage.violations(), faults.size(), stage.timeline.steps()};
+  return {simulation.violations(), faults.size(), simulation.clock.steps()};
 }
 
 Options Shrink(Options options) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "server/core/api/job_status.h"
 
 namespace muster::simulation {

@@ -1,7 +1,7 @@
 #ifndef MUSTER_TESTS_SIMULATION_TAMPER_H_
 #define MUSTER_TESTS_SIMULATION_TAMPER_H_
 
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/simulation/random.h"
 

@@ -9,7 +9,7 @@ repository=$root/repository
 export HOME=$root GIT_CONFIG_GLOBAL=/dev/null
 unset CI
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 git_here() { git -C "$repository" -c user.name=A -c user.email=a@example.com "$@"; }
 commit() { git_here add -A && git_here commit --quiet -m "$1"; }
@@ -59,7 +59,7 @@ run() {
 }
 
 expect_status() { [[ $status == "$1" ]] || fail "ended with status $status, expected $1"; }
-expect_said() { grep -qF -- "$1" "$root/output" || fail "does not say '$1'"; }
+expect_message() { grep -qF -- "$1" "$root/output" || fail "does not say '$1'"; }
 
 # expect_given GATE WORD...: expects that the gate got these words, in any order.
 expect_given() {
@@ -74,11 +74,11 @@ make_repository
 echo "== where there is one commit, everything is looked at"
 run
 expect_status 0
-expect_said "changed since the beginning"
+expect_message "changed since the beginning"
 expect_given tidy gone.cc old.cc
 expect_given build_files BUILD.bazel
 expect_given shell script tools/apt.sh tools/check tools/install-deps tools/wheels.sh
-expect_said "check: all is well"
+expect_message "check: all is well"
 
 echo "== on main: what the last commit and the work tree have changed"
 touch "$repository/second.h"
@@ -133,10 +133,10 @@ printf '#!/bin/sh\n' > "$repository/bad.sh"
 touch "$repository/bad.cc"
 run --xml "$root/xml"
 expect_status 1
-expect_said "bad.cc:4: [format] "
-expect_said "bad.sh:3: [shell] Double quote this. Or say why not: # shellcheck disable=SC2086"
-expect_said "bad.sh:2: [spell] satus: write status; or ignore the word in tools/check"
-expect_said "check: format shell spell: what they have found is above"
+expect_message "bad.cc:4: [format] "
+expect_message "bad.sh:3: [shell] Double quote this. Or say why not: # shellcheck disable=SC2086"
+expect_message "bad.sh:2: [spell] satus: write status; or ignore the word in tools/check"
+expect_message "check: format shell spell: what they have found is above"
 /usr/bin/python3 - "$root/xml" <<'EOF' || fail "the XML is not as expected: $(cat "$root/xml")"
 import sys, xml.etree.ElementTree as tree
 cases = {case.get("name"): case.find("failure") for case in tree.parse(sys.argv[1]).iter("testcase")}
@@ -154,7 +154,7 @@ echo "== a gate that cannot run is no pass"
 rm "$repository"/bad.*
 BROKEN=links run --xml "$root/xml"
 expect_status 2
-expect_said "could not run: links"
+expect_message "could not run: links"
 grep -q 'name="links"><failure' "$root/xml" || fail "the XML does not say that it has failed"
 
 echo "== a hook, once"

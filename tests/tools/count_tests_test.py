@@ -139,7 +139,7 @@ class CountTestsTest(unittest.TestCase):
         self.run_.tested("//tests:hangs", None, "TIMEOUT")
         self.assertEqual((["FAILED //tests:hangs (TIMEOUT)", "0 passed, 1 failed"], 1), self.run_.count(3))
 
-    def test_xml_that_a_crash_cut_short_is_a_failure(self):
+    def test_truncated_xml_is_a_failure(self):
         self.run_.tested("//tests:crashes", GTEST_ALL_PASS_XML[:60], "FAILED")
         self.assertEqual((["FAILED //tests:crashes (FAILED)", "0 passed, 1 failed"], 1), self.run_.count(3))
 
@@ -166,11 +166,11 @@ class CountTestsTest(unittest.TestCase):
         lines, status = self.run_.count()
         self.assertEqual(("0 passed, 1 failed, 1 skipped", 1), (lines[-1], status))
 
-    def test_a_failure_of_bazel_itself_is_a_failure(self):
+    def test_error_of_bazel_is_a_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.assertEqual((["FAILED bazel itself, with status 37", "2 passed, 1 failed"], 1), self.run_.count(37))
 
-    def test_a_part_that_is_required_must_have_a_case_that_passed(self):
+    def test_required_part_needs_a_passed_case(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.assertEqual((["FAILED nccl: no test case of a target with this in its name passed",
                            "2 passed, 1 failed"], 1), self.run_.count(0, "--require", "nccl"))
@@ -180,7 +180,7 @@ class CountTestsTest(unittest.TestCase):
         lines, status = self.run_.count(0, "--require", "nccl")
         self.assertEqual(("4 passed, 0 failed, 1 skipped", 0), (lines[-1], status))
 
-    def test_a_skipped_case_fails_where_none_may_be_skipped(self):
+    def test_skip_is_a_failure_if_not_allowed(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.run_.tested("//tests:gpu", GTEST_ALL_SKIPPED_XML)
         skip = "//tests:gpu Gpu.Copies: no reason given"
@@ -188,7 +188,7 @@ class CountTestsTest(unittest.TestCase):
                            "2 passed, 1 failed, 1 skipped"], 1), self.run_.count(0, "--fail-on-skip"))
         self.assertEqual(([f"SKIPPED {skip}", "2 passed, 0 failed, 1 skipped"], 0), self.run_.count())
 
-    def test_a_skip_that_is_allowed_is_no_failure(self):
+    def test_allowed_skip_is_no_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.run_.tested("//tests:gpu", GTEST_ALL_SKIPPED_XML)
         allowed = ("--fail-on-skip", "--may-skip", "//tests:gpu")
@@ -197,26 +197,26 @@ class CountTestsTest(unittest.TestCase):
         self.run_.tested("//tests:gpu_too", GTEST_ALL_SKIPPED_XML)
         self.assertEqual(self.run_.count(0, *allowed)[1], 1)
 
-    def test_a_test_that_is_not_for_this_machine_is_named_and_is_no_failure(self):
+    def test_incompatible_test_is_reported_and_no_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.run_.not_for_this_machine("//tests:nccl")
         self.assertEqual((["NOT FOR THIS MACHINE: 1 tests: //tests:nccl", "2 passed, 0 failed"], 0),
                          self.run_.count(0, "--fail-on-skip"))
 
-    def test_what_a_run_did_not_come_to_is_said_and_is_no_failure(self):
+    def test_unreached_tests_are_reported_and_no_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.run_.cut_off("//tests:slow")
         self.run_.cut_off("//tests:never", built=False)
         self.assertEqual((["NOT REACHED: 2 tests: //tests:never //tests:slow", "2 passed, 0 failed"], 0),
                          self.run_.count())
 
-    def test_what_failed_before_a_run_was_cut_off_is_a_failure(self):
+    def test_failure_before_an_interruption_counts(self):
         self.run_.tested("//tests:core", GTEST_XML, "FAILED")
         self.run_.cut_off("//tests:slow")
         lines, status = self.run_.count()
         self.assertEqual(("2 passed, 1 failed, 2 skipped", 1), (lines[-1], status))
 
-    def test_an_interruption_that_nobody_planned_is_a_failure(self):
+    def test_unplanned_interruption_is_a_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.run_.cut_off("//tests:slow")
         self.assertEqual(1, self.run_.count(bazel_status=8)[1])
@@ -228,7 +228,7 @@ class CountTestsTest(unittest.TestCase):
         lines, status = run_counter(plain, 3, str(self.run_.write("asan.json")))
         self.assertEqual(("4 passed, 1 failed, 2 skipped", 1), (lines[-1], status))
 
-    def test_without_events_nothing_has_passed(self):
+    def test_missing_events_are_a_failure(self):
         lines, status = run_counter(self.run_.directory / "missing.json", 2)
         self.assertEqual(("0 passed, 1 failed", 1), (lines[-1], status))
 

@@ -7,7 +7,7 @@ rules=$PWD/bazel
 root=$(realpath "$TEST_TMPDIR")
 home=$root/home
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_toolkit FOLDER NAME: makes what the rules look for in a toolkit. Its header contains NAME.
 make_toolkit() {

@@ -7,7 +7,7 @@ root=$TEST_TMPDIR/root
 repository=$root/repository
 export HOME=$root GIT_CONFIG_GLOBAL=/dev/null
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 make_commands() {
   make_command dpkg-query <<< 'printf "%s installed\n" "${@:4}"'
@@ -44,7 +44,7 @@ run() {
 }
 
 expect_status() { [[ $status == "$1" ]] || fail "ended with status $status, expected $1"; }
-expect_said() { grep -qF -- "$1" "$root/output" || fail "does not say '$1'"; }
+expect_message() { grep -qF -- "$1" "$root/output" || fail "does not say '$1'"; }
 
 make_commands
 make_repository
@@ -62,7 +62,7 @@ echo "== a folder of something else is left alone"
 mkdir "$root/mine" && touch "$root/mine/thesis.tex"
 run --output "$root/mine"
 expect_status 2
-expect_said "something else"
+expect_message "something else"
 [[ -e $root/mine/thesis.tex ]] || fail "it is gone"
 
 echo "== each step's findings are told, and leave the site that was there"
@@ -71,17 +71,17 @@ for finding in UNDOCUMENTED=1:api BROKEN=1:site LINK=none.html:links LINK=api/in
     export "${finding%:*}"
     run --output "$root/site" --xml "$root/xml"
     expect_status 1
-    expect_said "docs: ${finding##*:}: what they have found is above"
+    expect_message "docs: ${finding##*:}: what they have found is above"
     grep -q "name=\"${finding##*:}\"><failure" "$root/xml" || fail "the XML does not say that ${finding##*:} has failed"
     [[ $(grep -c "<failure" "$root/xml") == 1 ]] || fail "more than one step has failed: $(cat "$root/xml")"
   )
 done
 [[ -e $root/site/index.html ]] || fail "the site is gone"
 UNDOCUMENTED=1 run
-expect_said "client/x.h:3: [docs] warning"
+expect_message "client/x.h:3: [docs] warning"
 grep -q "^client/x.h:3" "$root/output" || fail "names the file by more than its path in the tree"
 BROKEN=1 run
-expect_said "WARNING - Doc file"
+expect_message "WARNING - Doc file"
 ! grep -q "INFO" "$root/output" || fail "says what nobody has asked for"
 
 echo "== arguments"

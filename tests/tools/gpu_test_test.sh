@@ -8,7 +8,7 @@ run_script=$PWD/$2
 root=$TEST_TMPDIR
 bundle=$root/muster-gpu-test
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # Makes a bundle whose programs start only if the folder with both good libraries comes first.
 make_bundle() {

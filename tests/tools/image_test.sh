@@ -8,7 +8,7 @@ cp "$1" "$root/tools/image"
 echo '#define MUSTER_VERSION "1.2.3"' > "$root/client/include/muster/version.h"
 echo 'FROM scratch' > "$root/deploy/Dockerfile"
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_builder NAME WORKS: makes a builder that notes its calls. It has no image, and reaches no
 # registry.

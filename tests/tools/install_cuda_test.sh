@@ -6,7 +6,7 @@ install_cuda=$PWD/$1
 root=$TEST_TMPDIR
 home=$root/data/muster/cuda
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_headers FOLDER
 make_headers() {

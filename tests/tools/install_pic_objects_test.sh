@@ -7,7 +7,7 @@ set -euo pipefail
 install_pic_objects=$PWD/$1
 root=$(realpath "$TEST_TMPDIR")
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # add_member ARCHIVE MEMBER OPTION...: compiles standard input into the archive.
 add_member() {

@@ -7,7 +7,7 @@ install=$PWD/$1
 root=$(realpath "$TEST_TMPDIR")
 home=$root/data/muster/prometheus
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_package PROGRAM: makes a package prometheus with this program.
 make_package() {

@@ -70,7 +70,7 @@ class ModuleTest(unittest.TestCase):
         self.workspace = Recorder()
         self.workspace.run("WORKSPACE")
 
-    def test_both_declare_the_same_repositories(self):
+    def test_module_and_workspace_declare_the_same_repositories(self):
         offline = Recorder()
         offline.run("bazel/offline.bzl")["offline_repositories"]()
         self.assertEqual(
@@ -90,7 +90,7 @@ class ModuleTest(unittest.TestCase):
             sorted(self.module.used["machine"]),
             sorted(name for _, name in user.repositories))
 
-    def test_it_is_the_sdk_of_that_name_and_version(self):
+    def test_has_the_name_and_version_of_the_sdk(self):
         with open("client/include/muster/version.h", encoding="utf-8") as file:
             version = re.search(r'#define MUSTER_VERSION "(.*)"', file.read()).group(1)
         self.assertEqual(("muster", version), (self.module.module["name"], self.module.module["version"]))

@@ -29,7 +29,7 @@ class NewRpcTest(unittest.TestCase):
             [TREE / "tools" / "new-rpc", "--tree", self.copy, name], capture_output=True, text=True, check=False
         )
 
-    def assert_refuses(self, name, why):
+    def assert_rejects(self, name, why):
         before = contents(self.copy)
         outcome = self.begin(name)
         self.assertEqual(outcome.returncode, 1, outcome.stdout)
@@ -37,7 +37,7 @@ class NewRpcTest(unittest.TestCase):
         self.assertIn("Nothing was changed", outcome.stderr)
         self.assertEqual(contents(self.copy), before)
 
-    def test_begins_one_rpc_after_the_other(self):
+    def test_adds_rpcs_in_sequence(self):
         for name, snake in (("CountMembers", "count_members"), ("AskAll", "ask_all")):
             before = contents(self.copy)
             outcome = self.begin(name)
@@ -49,7 +49,7 @@ class NewRpcTest(unittest.TestCase):
             for path in changed:
                 self.assertRegex(after[pathlib.Path(path)], rf"{name}|{snake}")
 
-    def test_adds_lines_and_changes_none(self):
+    def test_only_adds_lines(self):
         before = contents(self.copy)
         self.begin("CountMembers")
         for path, text in contents(self.copy).items():
@@ -60,20 +60,20 @@ class NewRpcTest(unittest.TestCase):
             missing = set(re.findall(r"\w+", old)) - set(words)
             self.assertEqual(missing, set(), path)
 
-    def test_refuses_an_rpc_that_is_there(self):
-        self.assert_refuses("Join", "coordinator.proto has Join already")
+    def test_rejects_an_existing_rpc(self):
+        self.assert_rejects("Join", "coordinator.proto has Join already")
 
-    def test_refuses_the_name_of_another_request(self):
-        self.assert_refuses("Stop", "has a StopRequest of another rpc")
+    def test_rejects_the_name_of_another_request(self):
+        self.assert_rejects("Stop", "has a StopRequest of another rpc")
 
-    def test_refuses_what_is_no_name(self):
+    def test_rejects_an_invalid_name(self):
         for name in ("countMembers", "count_members", "Count Members", "2Count", ""):
-            self.assert_refuses(name, "write it as CountMembers")
+            self.assert_rejects(name, "write it as CountMembers")
 
-    def test_refuses_a_tree_that_was_rearranged(self):
+    def test_rejects_a_rearranged_tree(self):
         path = self.copy / "server/core/api/input.h"
         path.write_text(path.read_text().replace("MemberCall =", "CallOfAMember ="))
-        self.assert_refuses("CountMembers", "server/core/api/input.h has 0 places")
+        self.assert_rejects("CountMembers", "server/core/api/input.h has 0 places")
 
 
 if __name__ == "__main__":

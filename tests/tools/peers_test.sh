@@ -6,7 +6,7 @@ peers=$PWD/$1
 root=$TEST_TMPDIR
 home=$root/data/muster/peers
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # Makes the files of the wheels that the tool looks at.
 make_site() {

@@ -7,7 +7,7 @@ set -euo pipefail
 rules=$PWD/bazel
 root=$(realpath "$TEST_TMPDIR")
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # make_repository NAME: makes a repository that belongs to the other workspace. Its C++ rules are
 # Bazel's.

@@ -7,7 +7,7 @@ test_fresh=$PWD/$1
 root=$(realpath "$TEST_TMPDIR")
 folder=$root/folder
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 # Makes stand-ins that enter the new system by changing to its checkout. "cd /muster" of
 # run_commands goes there.

@@ -7,7 +7,7 @@ test_script=$PWD/$1
 counter=$PWD/$2
 root=$TEST_TMPDIR/root
 
-. tests/tools/stand_ins.sh
+. tests/tools/fake_commands.sh
 
 make_command() { cat > "$1" && chmod +x "$1"; }
 
@@ -58,13 +58,13 @@ expect() {
   [[ $status == "$3" ]] || fail "ended with status $status, expected $3"
 }
 
-expect_said() { grep -q -- "$1" "$root/output" || fail "nothing is said of '$1'"; }
+expect_message() { grep -q -- "$1" "$root/output" || fail "nothing is said of '$1'"; }
 
 run
 expect 'plain config=fuzz' '2 passed, 0 failed' 0
 
 grep -q '^build .*@nccl_2_22_3//:libnccl.so.2' "$RUNS.other" || fail "NCCL was not built beforehand"
-expect_said '^tools/test: minutes: nccl-build 0 all 0 fuzz 0$'
+expect_message '^tools/test: minutes: nccl-build 0 all 0 fuzz 0$'
 ! grep -q //more:versions "$RUNS.tests" || fail "other versions of NCCL were tested, too"
 
 run --config=asan
@@ -77,11 +77,11 @@ grep -q '//more:versions' "$RUNS.tests" || fail "the other versions of NCCL were
 
 NO_SOURCES=3 run
 expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
-expect_said '^SKIPPED //tools:install-nccl-source the tests on NCCL.s own host code: NCCL "2.22.3" cannot be had: no <network>$'
+expect_message '^SKIPPED //tools:install-nccl-source the tests on NCCL.s own host code: NCCL "2.22.3" cannot be had: no <network>$'
 
 NO_SOURCES=3 CI=true run
 expect 'plain config=fuzz' '2 passed, 1 failed, 1 skipped' 1
-expect_said '^FAILED //tools:install-nccl-source the tests on NCCL'
+expect_message '^FAILED //tools:install-nccl-source the tests on NCCL'
 
 status=0
 NO_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
@@ -90,11 +90,11 @@ NO_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
 # Debian's sources are missing, which libmuster.so needs.
 NO_DEBIAN_SOURCES=3 run
 expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
-expect_said '^SKIPPED //tools:install-pic-objects the tests of libmuster.so: apt has no sources of abseil$'
+expect_message '^SKIPPED //tools:install-pic-objects the tests of libmuster.so: apt has no sources of abseil$'
 
 NO_DEBIAN_SOURCES=3 CI=true run
 expect 'plain config=fuzz' '2 passed, 1 failed, 1 skipped' 1
-expect_said '^FAILED //tools:install-pic-objects the tests of libmuster.so'
+expect_message '^FAILED //tools:install-pic-objects the tests of libmuster.so'
 
 NO_DEBIAN_SOURCES=3 run --without-shared-library
 expect 'plain config=fuzz' '2 passed, 0 failed' 0
@@ -111,37 +111,37 @@ status=0
 run --without-cuda --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed' 0
 
-expect_said '^tools/test: minutes: all 0 fuzz 0 tsan 0 asan 0$'
+expect_message '^tools/test: minutes: all 0 fuzz 0 tsan 0 asan 0$'
 
 NO_SOURCES=3 run --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed, 1 skipped' 0
 
 run --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=tsan config=asan config=asan' '6 passed, 0 failed' 0
-expect_said '^tools/test: minutes: nccl-build 0 all 0 fuzz 0 tsan 0 tsan-nccl 0 asan-nccl 0 asan 0$'
+expect_message '^tools/test: minutes: nccl-build 0 all 0 fuzz 0 tsan 0 tsan-nccl 0 asan-nccl 0 asan 0$'
 grep -q 'config=tsan .*//tests/nccl/real/' "$RUNS.tests" || fail "NCCL was not tested with threads"
 grep -q 'config=asan .*//tests/client/nccl:split_test_on_nccl_2_30_7' "$RUNS.tests" || fail "NCCL was not tested"
 
 run --sanitizers-within 13
 expect 'plain config=fuzz config=tsan config=tsan' '4 passed, 0 failed' 0
-expect_said ' asan-nccl is left out: of 13 minutes'
-expect_said ' asan is left out: of 13 minutes'
+expect_message ' asan-nccl is left out: of 13 minutes'
+expect_message ' asan is left out: of 13 minutes'
 
 FAIL=config=fuzz run --sanitizers-within 60
 expect 'plain config=fuzz' '2 passed, 1 failed' 1
-expect_said ' asan-nccl is left out: not everything has passed'
+expect_message ' asan-nccl is left out: not everything has passed'
 
 FAIL=config=asan run --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=tsan config=asan' '5 passed, 1 failed' 1
-expect_said ' asan is left out: not everything has passed'
+expect_message ' asan is left out: not everything has passed'
 
 SKIPS=yes run --config=asan
 expect 'config=asan' '1 passed, 0 failed, 1 skipped' 0
-expect_said '^SKIPPED //disk Mounts: no namespace'
+expect_message '^SKIPPED //disk Mounts: no namespace'
 
 SKIPS=yes CI=true run --config=asan
 expect 'config=asan' '1 passed, 1 failed, 1 skipped' 1
-expect_said '^FAILED //disk Mounts: no namespace'
+expect_message '^FAILED //disk Mounts: no namespace'
 
 # A stand-in for tools/test-deploy, which passes, fails or is skipped.
 make_command "$root/tools/test-deploy" <<'EOF'
@@ -152,15 +152,15 @@ EOF
 
 run --deploy --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=tsan config=asan config=asan' '7 passed, 0 failed' 0
-expect_said '^tools/test: minutes: nccl-build 0 all 0 deploy 0 '
+expect_message '^tools/test: minutes: nccl-build 0 all 0 deploy 0 '
 
 DEPLOY_CASE='<skipped message="no root"/>' CI=true run --deploy
 expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
-expect_said '^SKIPPED //tools:test-deploy ends: no root'
+expect_message '^SKIPPED //tools:test-deploy ends: no root'
 
 DEPLOY_CASE='<failure/>' run --deploy --sanitizers-within 60
 expect 'plain config=fuzz' '2 passed, 1 failed' 1
-expect_said '^FAILED //tools:test-deploy ends'
+expect_message '^FAILED //tools:test-deploy ends'
 
 # A stand-in for tools/test-bazel.
 make_command "$root/tools/test-bazel" <<'EOF'
@@ -170,8 +170,8 @@ exit 1
 EOF
 run --workspace
 expect 'plain config=fuzz' '3 passed, 1 failed' 1
-expect_said '^FAILED //tools:test-bazel runs'
-expect_said '^tools/test: minutes: nccl-build 0 all 0 workspace 0 '
+expect_message '^FAILED //tools:test-bazel runs'
+expect_message '^tools/test: minutes: nccl-build 0 all 0 workspace 0 '
 
 # Stand-ins for the gates, one of which finds something.
 make_command "$root/tools/check" <<'EOF'
@@ -187,13 +187,13 @@ EOF
 
 run --gates
 expect 'plain config=fuzz' '4 passed, 1 failed' 1
-expect_said '^FAILED //tools:check check.links'
-expect_said '^tools/test: minutes: gates 0 docs 0 nccl-build 0 all 0 '
+expect_message '^FAILED //tools:check check.links'
+expect_message '^tools/test: minutes: gates 0 docs 0 nccl-build 0 all 0 '
 
 # Stands in for a program that ends before it has printed anything.
 make_command "$root/tools/docs" <<< $'#!/bin/bash\nexit 2'
 run --gates
-expect_said '^FAILED //tools:docs (FAILED)'
+expect_message '^FAILED //tools:docs (FAILED)'
 
 ! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"
 
@@ -206,4 +206,4 @@ rm "$RUNS"
 status=0
 FREE=64 "$root/tools/test" > "$root/output" 2>&1 || status=$?
 [[ $status == 1 && ! -e $RUNS ]] || fail "tests run in 64 MiB of shared memory"
-expect_said '^test: /dev/shm has 64 MiB free, .* --shm-size=2g'
+expect_message '^test: /dev/shm has 64 MiB free, .* --shm-size=2g'

@@ -25,23 +25,23 @@ class ThirdPartyTest(unittest.TestCase):
         self.document = json.loads(run(THIRD_PARTY, "spdx"))
         self.inside = {package["name"]: package for package in self.document["packages"]}
 
-    def test_each_package_that_is_built_with_is_listed(self):
+    def test_every_package_of_the_build_is_listed(self):
         for package in run(INSTALL_DEPS, "--build", "--print").split():
             if package not in NOT_INSIDE:
                 self.assertTrue(fnmatch.filter(self.inside, NAMES.get(package, package)),
                                 f"{package} is installed by tools/install-deps --build, and tools/third_party.py does "
                                 "not say under which licence")
 
-    def test_each_has_a_version_a_licence_and_a_place_in_the_whole(self):
+    def test_each_has_a_version_a_licence_and_a_relationship(self):
         linked = {relation["spdxElementId"] for relation in self.document["relationships"]}
         for name, package in self.inside.items():
             self.assertTrue(package["versionInfo"] and package["licenseDeclared"], name)
             self.assertTrue(package["SPDXID"] in linked or name == "muster", name)
 
-    def test_the_date_is_that_of_the_source(self):
+    def test_date_is_that_of_the_source(self):
         self.assertEqual(self.document["creationInfo"]["created"], "2023-11-14T22:13:20Z")
 
-    def test_the_terms_of_each_are_there_and_of_boost_only_its_own(self):
+    def test_includes_the_terms_of_each_package(self):
         texts = run(THIRD_PARTY, "texts")
         for name in self.inside:
             self.assertTrue(name == "muster" or f"== {name}\n" in texts, name)

@@ -64,12 +64,12 @@ X509* NewCertificate(EVP_PKEY* key, const std::string& name, long seconds_left) 
 
 }  // namespace
 
-struct Authority::Secret {
+struct CertificateAuthority::Secret {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = nullptr;
 };
 
-Authority::Authority() : secret_(new Secret()) {
+CertificateAuthority::CertificateAuthority() : secret_(new Secret()) {
   uint64_t number = 0;
   RAND_bytes(reinterpret_cast<unsigned char*>(&number), sizeof(number));
   X509* const own =
@@ -82,12 +82,12 @@ Authority::Authority() : secret_(new Secret()) {
   certificate_ = {PemOf(own), PemOf(secret_->key)};
 }
 
-Authority::~Authority() {
+CertificateAuthority::~CertificateAuthority() {
   X509_free(secret_->certificate);
   EVP_PKEY_free(secret_->key);
 }
 
-Certificate Authority::Issue(const std::string& names, absl::Duration left) const {
+Certificate CertificateAuthority::Issue(const std::string& names, absl::Duration left) const {
   EVP_PKEY* const key = EVP_EC_gen("P-256");
   X509* const certificate =
       NewCertificate(key, "muster test", static_cast<long>(absl::ToInt64Seconds(left)));

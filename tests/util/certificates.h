@@ -15,10 +15,10 @@ struct Certificate {
   std::string key;
 };
 
-class Authority {
+class CertificateAuthority {
  public:
-  Authority();
-  ~Authority();
+  CertificateAuthority();
+  ~CertificateAuthority();
 
   const std::string& pem() const { return certificate_.pem; }
 

@@ -57,7 +57,7 @@ void TestDaemon::Kill() {
   std::remove(port_file_.c_str());
 }
 
-void TestDaemon::StartAgain() {
+void TestDaemon::Restart() {
   Listen(address());
   ReleasePort();
 }

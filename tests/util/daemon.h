@@ -34,11 +34,11 @@ class TestDaemon {
   const std::string& port_file() const { return port_file_; }
   Process& process() { return *process_; }
 
-  // Kills the daemon (SIGKILL). Reserves the port for StartAgain(), so that no other process gets
+  // Kills the daemon (SIGKILL). Reserves the port for Restart(), so that no other process gets
   // it meanwhile.
   void Kill();
   // Starts the daemon again with the same flags at the same port. Returns once it listens.
-  void StartAgain();
+  void Restart();
 
  private:
   TestDaemon(std::vector<std::string> flags, std::map<std::string, std::string> env);

@@ -10,7 +10,7 @@ namespace muster::testing {
 
 // Shows this folder as /dev/shm to this process and its later forks. Must be called before any
 // thread is started.
-void ShowAsDevShm(std::string folder);
+void RedirectDevShm(std::string folder);
 
 // Makes every later allocation of memory for a file fail, as in a full /dev/shm.
 void FillDevShm();

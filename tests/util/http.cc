@@ -55,8 +55,8 @@ void HttpConnection::ReceiveSome(size_t bytes) const {
   static_cast<void>(recv(fd_, taken.data(), taken.size(), MSG_DONTWAIT));
 }
 
-HttpAnswer ParseHttpAnswer(const std::string& bytes) {
-  HttpAnswer answer;
+HttpResponse ParseHttpResponse(const std::string& bytes) {
+  HttpResponse answer;
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(bytes, absl::MaxSplits("\r\n\r\n", 1));
   std::vector<std::string> lines = absl::StrSplit(parts.first, "\r\n");
@@ -72,13 +72,13 @@ HttpAnswer ParseHttpAnswer(const std::string& bytes) {
   return answer;
 }
 
-HttpAnswer Exchange(int port, const std::string& request) {
+HttpResponse Exchange(int port, const std::string& request) {
   const HttpConnection connection(port);
   connection.Send(request);
-  return ParseHttpAnswer(connection.Receive());
+  return ParseHttpResponse(connection.Receive());
 }
 
-HttpAnswer Get(int port, const std::string& path) {
+HttpResponse Get(int port, const std::string& path) {
   return Exchange(port, absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 }
 

@@ -24,19 +24,19 @@ class HttpConnection {
   int fd_ = -1;
 };
 
-struct HttpAnswer {
+struct HttpResponse {
   int status = 0;                              // 0: no answer came
   std::map<std::string, std::string> headers;  // by names in lower case
   std::string body;
 };
 
-HttpAnswer ParseHttpAnswer(const std::string& bytes);
+HttpResponse ParseHttpResponse(const std::string& bytes);
 
 // Sends the request, reads until the other side closes, and returns the answer.
-HttpAnswer Exchange(int port, const std::string& request);
+HttpResponse Exchange(int port, const std::string& request);
 
 // Sends a GET to localhost.
-HttpAnswer Get(int port, const std::string& path);
+HttpResponse Get(int port, const std::string& path);
 
 }  // namespace muster::testing
 

@@ -14,42 +14,42 @@ namespace {
 
 std::string MusterPath() { return Runfile("client/cli/muster"); }
 
-void Append(const Words& words, Words* command) {
+void Append(const Args& words, Args* command) {
   command->insert(command->end(), words.begin(), words.end());
 }
 
 }  // namespace
 
-Words RankCommand(const Words& steps) {
-  Words command = {Runfile("tests/rank/rank")};
+Args RankCommand(const Args& steps) {
+  Args command = {Runfile("tests/rank/rank")};
   Append(steps, &command);
   return command;
 }
 
-Words LaunchCommand(const Words& flags, const Words& program) {
-  Words command = {MusterPath(), "run"};
+Args LaunchCommand(const Args& flags, const Args& program) {
+  Args command = {MusterPath(), "run"};
   Append(flags, &command);
   Append({"--"}, &command);
   Append(program, &command);
   return command;
 }
 
-std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flags,
+std::unique_ptr<Process> Launch(int ranks, const Args& steps, const Args& flags,
                                 const Variables& env) {
-  Words all = {"--nproc-per-node", absl::StrCat(ranks)};
+  Args all = {"--nproc-per-node", absl::StrCat(ranks)};
   Append(flags, &all);
   return Process::Start(LaunchCommand(all, RankCommand(steps)), env);
 }
 
-std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
-                                  const Words& flags) {
+std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Args& steps,
+                                  const Args& flags) {
   // The wait is long, so that ranks end on their own on a slow machine too.
-  Words all = {"--coordinator", daemon.address(), "--failure-wait=1m"};
+  Args all = {"--coordinator", daemon.address(), "--failure-wait=1m"};
   Append(flags, &all);
   return Launch(ranks, steps, all);
 }
 
-std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Words& steps,
+std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Args& steps,
                                    Variables env) {
   env.emplace("MUSTER_COORDINATOR", coordinator);
   if (rank >= 0) env.emplace("MUSTER_RANK", absl::StrCat(rank));
@@ -57,7 +57,7 @@ std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, con
 }
 
 std::vector<std::unique_ptr<Process>> StartRanks(const std::string& coordinator, int ranks,
-                                                 const Words& steps, const Variables& env) {
+                                                 const Args& steps, const Variables& env) {
   std::vector<std::unique_ptr<Process>> processes;
   for (int rank = 0; rank < ranks; ++rank) {
     processes.push_back(StartRank(coordinator, rank, steps, env));
@@ -65,7 +65,7 @@ std::vector<std::unique_ptr<Process>> StartRanks(const std::string& coordinator,
   return processes;
 }
 
-void ExpectEnds(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit) {
+void ExpectExits(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit) {
   for (const auto& process : processes) EXPECT_EQ(process->Wait(), exit) << process->Output();
 }
 
@@ -73,7 +73,7 @@ Gate::Gate() : path_(absl::StrCat(MakeTempDir(), "/gate")) {}
 
 void Gate::Open() const { std::ofstream(path_).close(); }
 
-bool AwaitBegin(Process& launcher, const std::vector<int>& ranks, const std::string& step) {
+bool AwaitStep(Process& launcher, const std::vector<int>& ranks, const std::string& step) {
   for (int rank : ranks) {
     if (!launcher.WaitForOutput(absl::StrCat("rank ", rank, " pid "))) return false;
     const std::string line =
@@ -113,9 +113,9 @@ std::string MusterStatus(const TestDaemon& daemon) {
   return status->Output();
 }
 
-Ranks::Ranks(int size, int per_node, const Words& command, const Variables& env,
-             const std::map<int, Variables>& env_by_rank, const Words& daemon_flags) {
-  Words flags = {absl::StrCat("--world-size=", size)};
+Ranks::Ranks(int size, int per_node, const Args& command, const Variables& env,
+             const std::map<int, Variables>& env_by_rank, const Args& daemon_flags) {
+  Args flags = {absl::StrCat("--world-size=", size)};
   Append(daemon_flags, &flags);
   daemon_ = TestDaemon::Start(flags);
   for (int rank = 0; rank < size; ++rank) {

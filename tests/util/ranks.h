@@ -20,32 +20,32 @@ namespace muster::testing {
 constexpr Exit kRankError = {false, 3};
 constexpr Exit kSuccess = {false, 0};
 
-using Words = std::vector<std::string>;
+using Args = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
 // Returns the command of a rank that does `steps` (tests/rank/interpreter.h).
-Words RankCommand(const Words& steps);
+Args RankCommand(const Args& steps);
 
 // Returns "muster run flags... -- program...". It finds the real musterd beside itself.
-Words LaunchCommand(const Words& flags, const Words& program);
+Args LaunchCommand(const Args& flags, const Args& program);
 
 // Starts `muster run` of `ranks` processes that do `steps`. `flags` may name a coordinator. Without
 // one, the launcher starts the real musterd.
-std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flags = {},
+std::unique_ptr<Process> Launch(int ranks, const Args& steps, const Args& flags = {},
                                 const Variables& env = {});
 // Starts `muster run` with a daemon that already runs.
-std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
-                                  const Words& flags = {});
+std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Args& steps,
+                                  const Args& flags = {});
 
 // Starts one process of a job without a launcher. It asks for `rank`, or for any rank if that is
 // negative.
-std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Words& steps,
+std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Args& steps,
                                    Variables env = {});
 std::vector<std::unique_ptr<Process>> StartRanks(const std::string& coordinator, int ranks,
-                                                 const Words& steps, const Variables& env = {});
+                                                 const Args& steps, const Variables& env = {});
 
 // Expects that every one of the processes ends like this.
-void ExpectEnds(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit);
+void ExpectExits(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit);
 
 // A file on which ranks wait: the step "wait=PATH".
 class Gate {
@@ -60,7 +60,7 @@ class Gate {
 };
 
 // Waits until these ranks of a launcher have begun a step.
-bool AwaitBegin(Process& launcher, const std::vector<int>& ranks, const std::string& step);
+bool AwaitStep(Process& launcher, const std::vector<int>& ranks, const std::string& step);
 
 // Returns the pid of a rank that has begun a step, from the launcher's output.
 pid_t PidOf(int rank, const Process& launcher);
@@ -86,9 +86,9 @@ class Ranks {
  public:
   // Starts the ranks, which run `command`. `env` is added to the environment of all of them, and
   // `env_by_rank` to that of single ranks. `daemon_flags` are musterd's, beside the world size.
-  Ranks(int size, int per_node, const Words& command, const Variables& env = {},
+  Ranks(int size, int per_node, const Args& command, const Variables& env = {},
         const std::map<int, Variables>& env_by_rank = {},
-        const Words& daemon_flags = {"--member-grace=300ms"});
+        const Args& daemon_flags = {"--member-grace=300ms"});
 
   int size() const { return static_cast<int>(processes_.size()); }
   TestDaemon& daemon() const { return *daemon_; }

@@ -104,7 +104,7 @@ def too_long(found):
                        f"'{sentence[:60]}...'. Say one fact in a sentence")
 
 
-def look_at_page(phrases, lines):
+def check_page(phrases, lines):
     for number, line in prose_lines(lines):
         yield from turns_of_phrase(phrases, number, re.sub(r"`[^`]*`", "``", line))
         width = len(re.sub(r"\]\([^)]*\)", "]", line))
@@ -113,7 +113,7 @@ def look_at_page(phrases, lines):
     yield from too_long(sentences(lines))
 
 
-def look_at_source(phrases, file, lines):
+def check_source(phrases, file, lines):
     for block in comments(file, lines):
         first = next(((number, text) for number, text in block if text.strip()), None)
         match = first and OPENER.match(first[1])
@@ -123,9 +123,9 @@ def look_at_source(phrases, file, lines):
             yield from turns_of_phrase(phrases, number, text)
 
 
-def look_at(phrases, file):
+def check_file(phrases, file):
     lines = read_lines(file)
-    return list(look_at_page(phrases, lines) if file.endswith(".md") else look_at_source(phrases, file, lines))
+    return list(check_page(phrases, lines) if file.endswith(".md") else check_source(phrases, file, lines))
 
 
 def read_later():
@@ -145,7 +145,7 @@ def main():
         entries = {entry for entry in later if fnmatch.fnmatch(file, entry[1])}
         if entries and entries <= needed:
             continue
-        found = look_at(phrases, file)
+        found = check_file(phrases, file)
         if not entries:
             for number, text in found:
                 findings.add(file, number, text)

@@ -63,7 +63,7 @@ def run_tidy(tidy, file, generated, deadline):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def tell(findings, files, unit, done):
+def report(findings, files, unit, done):
     """Whether the file could be looked at."""
     if NO_CUDA.search(done.stdout):
         if os.environ.get("CI") == "true":
@@ -98,7 +98,7 @@ def main():
                 done = run.result()
                 if done is None:
                     left_out.append(unit)
-                elif not tell(findings, files, unit, done):
+                elif not report(findings, files, unit, done):
                     without_cuda.append(unit)
     if without_cuda:
         print(f"tidy: {len(without_cuda)} files need CUDA's or NCCL's headers, which are not here: {' '.join(without_cuda)}")

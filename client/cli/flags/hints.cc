@@ -12,20 +12,21 @@
 namespace muster::cli {
 namespace {
 
-constexpr char kNoRendezvous[] =
+constexpr char kNoRendezvousHint[] =
     "; leave it out: ranks meet at the coordinator (--coordinator HOST:PORT)";
-constexpr char kAddress[] = "; did you mean --coordinator HOST:PORT, where musterd listens?";
+constexpr char kCoordinatorHint[] =
+    "; did you mean --coordinator HOST:PORT, where musterd listens?";
 
 // Returns the hint for a flag of torchrun that differs in more than underscores.
-const char* OfTorchrun(const std::string& flag) {
+const char* TorchrunHint(const std::string& flag) {
   static const auto& hints = *new std::map<std::string, const char*>{
       {"--standalone",
        "; leave it out: without --coordinator, muster run starts a coordinator of its own"},
-      {"--master-addr", kAddress},
-      {"--rdzv-endpoint", kAddress},
+      {"--master-addr", kCoordinatorHint},
+      {"--rdzv-endpoint", kCoordinatorHint},
       {"--rdzv-id", "; did you mean --job?"},
-      {"--rdzv-backend", kNoRendezvous},
-      {"--rdzv-conf", kNoRendezvous},
+      {"--rdzv-backend", kNoRendezvousHint},
+      {"--rdzv-conf", kNoRendezvousHint},
       {"--module", "; put the program after --: python3 -m MODULE"},
       {"-m", "; put the program after --: python3 -m MODULE"},
       {"--no-python", "; leave it out: what follows -- is executed as it is"},
@@ -44,17 +45,18 @@ const char* OfTorchrun(const std::string& flag) {
 }
 
 // Returns the names that begin with the word, such as --nproc-per-node for "--nproc".
-std::vector<std::string> BegunBy(const std::string& word, const std::vector<std::string>& known) {
+std::vector<std::string> FlagsWithPrefix(const std::string& word,
+                                         const std::vector<std::string>& known) {
   constexpr size_t kShortest = 4;  // "--n" would match too many
-  std::vector<std::string> begun;
+  std::vector<std::string> matches;
   for (const std::string& candidate : known) {
-    if (word.size() >= kShortest && absl::StartsWith(candidate, word)) begun.push_back(candidate);
+    if (word.size() >= kShortest && absl::StartsWith(candidate, word)) matches.push_back(candidate);
   }
-  return begun;
+  return matches;
 }
 
-std::string DidYouMean(const std::string& meant) {
-  return meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?");
+std::string DidYouMean(const std::string& suggestion) {
+  return suggestion.empty() ? "" : absl::StrCat("; did you mean ", suggestion, "?");
 }
 
 }  // namespace
@@ -66,9 +68,9 @@ std::string HintForCommand(const std::string& word, const std::vector<std::strin
 std::string HintForFlag(const std::string& word, const std::vector<std::string>& flags) {
   const std::string flag = absl::StrReplaceAll(word.substr(0, word.find('=')), {{"_", "-"}});
   if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return DidYouMean(flag);
-  if (const char* known = OfTorchrun(flag)) return known;
-  const std::vector<std::string> begun = BegunBy(flag, flags);
-  return DidYouMean(begun.empty() ? NearestName(flag, flags) : absl::StrJoin(begun, " or "));
+  if (const char* known = TorchrunHint(flag)) return known;
+  const std::vector<std::string> matches = FlagsWithPrefix(flag, flags);
+  return DidYouMean(matches.empty() ? NearestName(flag, flags) : absl::StrJoin(matches, " or "));
 }
 
 }  // namespace muster::cli

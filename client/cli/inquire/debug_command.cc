@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cli/inquire/asked.h"
+#include "client/cli/inquire/coordinator_query.h"
+#include "client/cli/inquire/coordinator_target.h"
 #include "client/cli/inquire/debug_report.h"
-#include "client/cli/inquire/question.h"
 #include "client/cli/inquire/status_report.h"
 #include "client/cli/inquire/tar.h"
 #include "client/cli/text/terminal_width.h"
@@ -32,10 +32,10 @@ using observe::File;
 constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kPoll = absl::Milliseconds(200);
-constexpr absl::Duration kLongest = absl::Minutes(10);
+constexpr absl::Duration kMaxWait = absl::Minutes(10);
 // Time to outwait an inquiry that the coordinator began on its own. It is open for at most 10 s,
 // and no other inquiry begins within 2 s of its start.
-constexpr absl::Duration kOtherInquiry = absl::Seconds(15);
+constexpr absl::Duration kOtherInquiryPatience = absl::Seconds(15);
 
 void Say(absl::string_view text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
 
@@ -44,33 +44,33 @@ int Fail(int exit_status, absl::string_view text) {
   return exit_status;
 }
 
-std::string WhyNoVerdict(const std::string& address, const absl::Status& error) {
-  if (!absl::IsUnimplemented(error)) return WhyNoAnswer(address, error, kCallTimeout);
+std::string NoVerdictReason(const std::string& address, const absl::Status& error) {
+  if (!absl::IsUnimplemented(error)) return NoAnswerReason(address, error, kCallTimeout);
   return "this musterd has no inquiries, since it is older than this muster; run both in the same "
          "version ('muster status' works with either)";
 }
 
 // One inquiry at one coordinator.
-class Question {
+class DebugInquiry {
  public:
-  Question(const Asked& asked, const DebugFlags& flags, absl::Duration wait)
-      : job_(flags.job), wait_(wait), client_(asked.address.ToString(), asked.credentials) {}
+  DebugInquiry(const CoordinatorTarget& target, const DebugFlags& flags, absl::Duration wait)
+      : job_(flags.job), wait_(wait), client_(target.address.ToString(), target.credentials) {}
 
   // Blocks until all launchers have sent their files, or the user's timeout has passed, and there
   // is a verdict.
-  absl::Status Ask() {
+  absl::Status Run() {
     const absl::StatusOr<uint64_t> number = Request();
     if (!number.ok()) return number.status();
-    const absl::Time enough = SteadyNow() + wait_;
+    const absl::Time deadline = SteadyNow() + wait_;
     while (true) {
-      if (absl::Status s = Look(/*reports=*/false); !s.ok()) return s;
+      if (absl::Status s = FetchInquiry(/*reports=*/false); !s.ok()) return s;
       const muster::v1::Inquiry& now = inquiry_.inquiry();
       const bool over = now.number() != *number || now.complete();
-      if (over || (SteadyNow() >= enough && !now.open())) break;
+      if (over || (SteadyNow() >= deadline && !now.open())) break;
       absl::SleepFor(kPoll);
     }
-    if (absl::Status s = Look(/*reports=*/true); !s.ok()) return s;
-    return LookAtStatus();
+    if (absl::Status s = FetchInquiry(/*reports=*/true); !s.ok()) return s;
+    return FetchStatus();
   }
 
   absl::StatusOr<std::vector<File>> Files() {
@@ -81,7 +81,7 @@ class Question {
       request.set_files_of(report.launcher().id());
       auto answer = client_.GetInquiry(request, kCallTimeout);
       if (!answer.ok()) return answer.status();
-      const std::string folder = FolderOf(report, inquiry_);
+      const std::string folder = LauncherFolder(report, inquiry_);
       for (auto& file : *answer->mutable_files()) {
         files.push_back({folder + file.name(), std::move(*file.mutable_content())});
       }
@@ -99,15 +99,15 @@ class Question {
   absl::StatusOr<uint64_t> Request() {
     muster::v1::RequestInquiryRequest request;
     request.set_job_id(job_);
-    const absl::Time give_up = SteadyNow() + kOtherInquiry;
-    for (bool said = false;; said = true) {
+    const absl::Time give_up = SteadyNow() + kOtherInquiryPatience;
+    for (bool announced = false;; announced = true) {
       const auto begun = client_.RequestInquiry(request, kCallTimeout);
       if (!begun.ok()) return begun.status();
-      if (absl::Status s = Look(/*reports=*/false); !s.ok()) return s;
+      if (absl::Status s = FetchInquiry(/*reports=*/false); !s.ok()) return s;
       const muster::v1::Inquiry& now = inquiry_.inquiry();
       if (now.number() == begun->number() && now.wants_files()) return now.number();
       if (SteadyNow() >= give_up) break;
-      if (!said)
+      if (!announced)
         Say("the coordinator is at an inquiry of its own, without files; asking again when it is "
             "over");
       absl::SleepFor(kPoll);
@@ -116,7 +116,7 @@ class Question {
     return inquiry_.inquiry().number();
   }
 
-  absl::Status Look(bool reports) {
+  absl::Status FetchInquiry(bool reports) {
     GetInquiryRequest request;
     request.set_job_id(job_);
     request.set_without_reports(!reports);
@@ -126,7 +126,7 @@ class Question {
     return absl::OkStatus();
   }
 
-  absl::Status LookAtStatus() {
+  absl::Status FetchStatus() {
     auto answer = client_.GetStatus(kCallTimeout, /*wait_for_connection=*/false, job_);
     if (!answer.ok()) return answer.status();
     status_ = *std::move(answer);
@@ -141,14 +141,14 @@ class Question {
 };
 
 // Returns the files of the bundle, the verdict first.
-absl::StatusOr<std::vector<File>> Bundle(Question* question) {
-  absl::StatusOr<std::vector<File>> files = question->Files();
+absl::StatusOr<std::vector<File>> Bundle(DebugInquiry* debug_inquiry) {
+  absl::StatusOr<std::vector<File>> files = debug_inquiry->Files();
   if (!files.ok()) return files.status();
-  const std::string report = FullDebugReport(question->inquiry(), question->status());
-  files->insert(files->begin(), launcher::VerdictFile(report, question->inquiry().inquiry()));
-  const absl::StatusOr<std::string> status = StatusJson(question->status());
+  const std::string report = FullDebugReport(debug_inquiry->inquiry(), debug_inquiry->status());
+  files->insert(files->begin(), launcher::VerdictFile(report, debug_inquiry->inquiry().inquiry()));
+  const absl::StatusOr<std::string> status = StatusJson(debug_inquiry->status());
   if (status.ok()) files->push_back({"coordinator/status.json", *status});
-  files->push_back({"coordinator/status.txt", StatusReport(question->status(), 0)});
+  files->push_back({"coordinator/status.txt", StatusReport(debug_inquiry->status(), 0)});
   return files;
 }
 
@@ -193,20 +193,22 @@ absl::StatusOr<std::string> Write(const std::string& output, const std::string& 
   return output;
 }
 
-int Debug(const Asked& asked, const DebugFlags& flags, absl::Duration wait) {
-  Question question(asked, flags, wait);
-  if (absl::Status s = question.Ask(); !s.ok()) {
-    const std::string address = asked.address.ToString();
+int Debug(const CoordinatorTarget& target, const DebugFlags& flags, absl::Duration wait) {
+  DebugInquiry debug_inquiry(target, flags, wait);
+  if (absl::Status s = debug_inquiry.Run(); !s.ok()) {
+    const std::string address = target.address.ToString();
     return Fail(kExitFailure, absl::StrCat("no verdict from the coordinator at ", address, ": ",
-                                           WhyNoVerdict(address, s)));
+                                           NoVerdictReason(address, s)));
   }
   // Standard output may carry the tar.
   std::ostream& out = flags.output == "-" ? std::cerr : std::cout;
-  out << DebugReport(question.inquiry(), question.status(), TerminalWidth()) << std::flush;
-  const absl::StatusOr<std::vector<File>> files = Bundle(&question);
+  out << DebugReport(debug_inquiry.inquiry(), debug_inquiry.status(), TerminalWidth())
+      << std::flush;
+  const absl::StatusOr<std::vector<File>> files = Bundle(&debug_inquiry);
   if (!files.ok()) return Fail(kExitFailure, files.status().message());
-  const absl::StatusOr<std::string> written = Write(
-      flags.output, observe::BundleName(launcher::BeganAt(question.inquiry().inquiry())), *files);
+  const absl::StatusOr<std::string> written =
+      Write(flags.output, observe::BundleName(launcher::BeganAt(debug_inquiry.inquiry().inquiry())),
+            *files);
   if (!written.ok()) return Fail(kExitFailure, written.status().message());
   if (flags.output != "-") out << "\nthe bundle is in " << *written << "\n";
   return 0;
@@ -214,7 +216,7 @@ int Debug(const Asked& asked, const DebugFlags& flags, absl::Duration wait) {
 
 absl::StatusOr<absl::Duration> ParseWait(const std::string& text) {
   absl::Duration wait;
-  if (absl::ParseDuration(text, &wait) && wait >= absl::ZeroDuration() && wait <= kLongest)
+  if (absl::ParseDuration(text, &wait) && wait >= absl::ZeroDuration() && wait <= kMaxWait)
     return wait;
   return absl::InvalidArgumentError(
       absl::StrCat("--wait is '", text, "'; expected a duration of at most 10m, such as 15s"));
@@ -223,20 +225,20 @@ absl::StatusOr<absl::Duration> ParseWait(const std::string& text) {
 }  // namespace
 
 int RunDebugCommand(const DebugFlags& flags) {
-  const absl::StatusOr<std::vector<Asked>> asked =
-      FindAsked(flags.coordinator, flags.job, flags.credentials);
-  if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
-  if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
+  const absl::StatusOr<std::vector<CoordinatorTarget>> targets =
+      FindCoordinatorTargets(flags.coordinator, flags.job, flags.credentials);
+  if (absl::IsNotFound(targets.status())) return Fail(kExitFailure, targets.status().message());
+  if (!targets.ok()) return Fail(exit_codes::kBadConfiguration, targets.status().message());
   const absl::StatusOr<absl::Duration> wait = ParseWait(flags.wait);
   absl::Status usable = wait.status();
   if (usable.ok()) usable = CheckOutput(flags.output);
-  if (usable.ok() && asked->size() > 1) {
+  if (usable.ok() && targets->size() > 1) {
     usable = absl::InvalidArgumentError(absl::StrCat(
-        "there are ", asked->size(), " jobs here; say which by --job or --coordinator"));
+        "there are ", targets->size(), " jobs here; say which by --job or --coordinator"));
   }
-  if (usable.ok()) usable = PrepareToAsk(asked->front().credentials);
+  if (usable.ok()) usable = PrepareForQueries(targets->front().credentials);
   if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
-  return Debug(asked->front(), flags, *wait);
+  return Debug(targets->front(), flags, *wait);
 }
 
 }  // namespace muster::cli

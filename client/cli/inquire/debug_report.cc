@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/text/text_table.h"
-#include "client/launcher/wording/rank_ranges.h"
+#include "client/launcher/outcome/rank_ranges.h"
 #include "client/observe/bundle/bundle_folder.h"
 #include "common/process_condition.h"
 #include "common/reflow.h"
@@ -28,10 +28,10 @@ using muster::v1::LauncherReport;
 using muster::v1::MemberStatus;
 using muster::v1::RankObservation;
 
-constexpr size_t kMostApart = 16;  // with at most this many, each rank gets a row
-constexpr size_t kMostRows = 40;
+constexpr size_t kMaxSeparateRows = 16;  // with at most this many, each rank gets a row
+constexpr size_t kMaxRows = 40;
 
-std::string StateWord(ProcessCondition condition) {
+std::string StateText(ProcessCondition condition) {
   switch (condition) {
     case ProcessCondition::kComputing:
       return "computes";
@@ -51,28 +51,30 @@ std::string StateWord(ProcessCondition condition) {
   return "unknown";
 }
 
-std::string Process(const std::string& node, int64_t pid) { return absl::StrCat(node, " ", pid); }
+std::string ProcessKey(const std::string& node, int64_t pid) {
+  return absl::StrCat(node, " ", pid);
+}
 
 // Finds the member that an observation is about: by rank, or by process if there are no ranks yet.
-class Members {
+class MemberIndex {
  public:
-  explicit Members(const GetStatusResponse& status) {
+  explicit MemberIndex(const GetStatusResponse& status) {
     for (const MemberStatus& member : status.members()) {
       if (member.has_rank()) by_rank_[member.rank()] = &member;
       const std::string& node = member.member().node_id();
       const std::string& host = member.member().hostname();
-      Add(Process(node, member.member().pid()), &member);
-      if (host != node) Add(Process(host, member.member().pid()), &member);
+      Add(ProcessKey(node, member.member().pid()), &member);
+      if (host != node) Add(ProcessKey(host, member.member().pid()), &member);
     }
   }
 
   // Returns nullptr if there is none, or several match.
-  const MemberStatus* Find(const RankObservation& seen, const std::string& node) const {
-    if (seen.has_rank()) {
-      const auto found = by_rank_.find(seen.rank());
+  const MemberStatus* Find(const RankObservation& observation, const std::string& node) const {
+    if (observation.has_rank()) {
+      const auto found = by_rank_.find(observation.rank());
       if (found != by_rank_.end()) return found->second;
     }
-    const auto found = by_process_.find(Process(node, seen.pid()));
+    const auto found = by_process_.find(ProcessKey(node, observation.pid()));
     return found == by_process_.end() ? nullptr : found->second;
   }
 
@@ -88,23 +90,24 @@ class Members {
 };
 
 // Returns "in read() of /data/shard-7".
-std::string DescribeObservation(const RankObservation& seen) {
-  std::string text = seen.thread().empty() ? "" : absl::StrCat(seen.thread(), " ");
-  if (seen.dead_lock()) {
-    absl::StrAppend(&text, "dead lock with ", seen.blocked_by());
-  } else if (!seen.call().empty()) {
-    absl::StrAppend(&text, "in ", seen.call(), "()",
-                    seen.target().empty() ? "" : absl::StrCat(" of ", seen.target()));
-  } else if (seen.condition() == muster::v1::PROCESS_CONDITION_COMPUTING) {
-    absl::StrAppend(&text, seen.cpu_percent(), " % of a processor");
+std::string DescribeObservation(const RankObservation& observation) {
+  std::string text = observation.thread().empty() ? "" : absl::StrCat(observation.thread(), " ");
+  if (observation.dead_lock()) {
+    absl::StrAppend(&text, "dead lock with ", observation.blocked_by());
+  } else if (!observation.call().empty()) {
+    absl::StrAppend(&text, "in ", observation.call(), "()",
+                    observation.target().empty() ? "" : absl::StrCat(" of ", observation.target()));
+  } else if (observation.condition() == muster::v1::PROCESS_CONDITION_COMPUTING) {
+    absl::StrAppend(&text, observation.cpu_percent(), " % of a processor");
   }
-  return Printable(text);
+  return ReplaceUnprintable(text);
 }
 
 // Returns " for 4m", or "" if the time is not known.
-std::string SinceWhen(const RankObservation& seen) {
-  if (!seen.has_in_call_for()) return "";
-  return absl::StrCat(" for ", absl::FormatDuration(absl::Seconds(seen.in_call_for().seconds())));
+std::string DurationText(const RankObservation& observation) {
+  if (!observation.has_in_call_for()) return "";
+  return absl::StrCat(" for ",
+                      absl::FormatDuration(absl::Seconds(observation.in_call_for().seconds())));
 }
 
 // A row of the table: a process, or several that do the same.
@@ -113,25 +116,25 @@ struct Row {
   std::set<std::string> nodes;
   std::vector<int64_t> pids;
   std::string state;
-  std::string doing;
-  std::string since_when;
+  std::string activity;
+  std::string duration;
   std::string waits_in;
 };
 
-Row RowOf(const RankObservation& seen, const std::string& node, const MemberStatus* member) {
+Row RowOf(const RankObservation& observation, const std::string& node, const MemberStatus* member) {
   Row row;
-  if (seen.has_rank()) {
-    row.ranks = {static_cast<int>(seen.rank())};
+  if (observation.has_rank()) {
+    row.ranks = {static_cast<int>(observation.rank())};
   } else if (member != nullptr && member->has_rank()) {
     row.ranks = {static_cast<int>(member->rank())};
   }
   row.nodes = {node};
-  row.pids = {seen.pid()};
-  row.state = StateWord(FromWire(seen.condition()));
-  row.doing = DescribeObservation(seen);
-  row.since_when = SinceWhen(seen);
+  row.pids = {observation.pid()};
+  row.state = StateText(FromWire(observation.condition()));
+  row.activity = DescribeObservation(observation);
+  row.duration = DurationText(observation);
   if (member != nullptr) {
-    row.waits_in = Printable(absl::StripSuffix(member->waiting_in(), " of the world"));
+    row.waits_in = ReplaceUnprintable(absl::StripSuffix(member->waiting_in(), " of the world"));
   }
   return row;
 }
@@ -143,39 +146,39 @@ bool ComesBefore(const Row& a, const Row& b) {
 
 // Returns one row for each process, by rank. Processes without a rank come last.
 std::vector<Row> RowsOf(const GetInquiryResponse& inquiry, const GetStatusResponse& status) {
-  const Members members(status);
+  const MemberIndex members(status);
   std::vector<Row> rows;
   for (const LauncherReport& report : inquiry.reports()) {
     const std::string& node = report.launcher().node();
-    for (const RankObservation& seen : report.ranks()) {
-      rows.push_back(RowOf(seen, node, members.Find(seen, node)));
+    for (const RankObservation& observation : report.ranks()) {
+      rows.push_back(RowOf(observation, node, members.Find(observation, node)));
     }
   }
   std::stable_sort(rows.begin(), rows.end(), ComesBefore);
   return rows;
 }
 
-void Join(const Row& other, Row* row) {
+void MergeInto(const Row& other, Row* row) {
   row->ranks.insert(row->ranks.end(), other.ranks.begin(), other.ranks.end());
   row->nodes.insert(other.nodes.begin(), other.nodes.end());
   row->pids.insert(row->pids.end(), other.pids.begin(), other.pids.end());
-  row->since_when.clear();  // differs between the joined processes
+  row->duration.clear();  // differs between the joined processes
 }
 
 // Joins rows that do the same, each at the place of its first row.
-std::vector<Row> Together(const std::vector<Row>& rows) {
-  std::vector<Row> together;
+std::vector<Row> MergeRows(const std::vector<Row>& rows) {
+  std::vector<Row> merged;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
   for (const Row& row : rows) {
     const auto [at, is_new] =
-        known.emplace(std::tie(row.state, row.doing, row.waits_in), together.size());
+        known.emplace(std::tie(row.state, row.activity, row.waits_in), merged.size());
     if (is_new) {
-      together.push_back(row);
+      merged.push_back(row);
     } else {
-      Join(row, &together[at->second]);
+      MergeInto(row, &merged[at->second]);
     }
   }
-  return together;
+  return merged;
 }
 
 std::vector<std::string> Cells(const Row& row) {
@@ -184,37 +187,38 @@ std::vector<std::string> Cells(const Row& row) {
           row.pids.size() == 1 ? absl::StrCat(row.pids[0])
                                : absl::StrCat(row.pids.size(), " processes"),
           row.state,
-          absl::StrCat(row.doing, row.since_when),
+          absl::StrCat(row.activity, row.duration),
           row.waits_in};
 }
 
-// Returns the first `most` rows, and a line with the number of the others.
-std::string Table(const std::vector<Row>& rows, size_t most, int width) {
+// Returns the first `max_rows` rows, and a line with the number of the others.
+std::string Table(const std::vector<Row>& rows, size_t max_rows, int width) {
   if (rows.empty()) return "";
   TextTable table({"rank", "node", "pid", "state", "is doing", "waits in"});
-  for (size_t i = 0; i < std::min(rows.size(), most); ++i) table.AddRow(Cells(rows[i]));
+  for (size_t i = 0; i < std::min(rows.size(), max_rows); ++i) table.AddRow(Cells(rows[i]));
   std::string text = absl::StrCat("\n", table.ToString(width));
-  if (rows.size() > most) {
-    absl::StrAppend(&text, "and ", rows.size() - most,
+  if (rows.size() > max_rows) {
+    absl::StrAppend(&text, "and ", rows.size() - max_rows,
                     " more rows: verdict.txt, in the bundle, has one for each rank\n");
   }
   return text;
 }
 
 std::string Report(const GetInquiryResponse& inquiry, const std::string& table, int width) {
-  const std::string verdict = Printable(inquiry.inquiry().verdict());
+  const std::string verdict = ReplaceUnprintable(inquiry.inquiry().verdict());
   std::string text =
       absl::StrCat(width == TextTable::kUnbounded ? verdict : Reflow(verdict, width), "\n", table);
   if (inquiry.inquiry().awaited_nodes_size() > 0) {
     absl::StrAppend(&text, "\nno answer from the launchers of: ",
-                    Printable(absl::StrJoin(inquiry.inquiry().awaited_nodes(), ", ")), "\n");
+                    ReplaceUnprintable(absl::StrJoin(inquiry.inquiry().awaited_nodes(), ", ")),
+                    "\n");
   }
   return text;
 }
 
 }  // namespace
 
-std::string FolderOf(const LauncherReport& report, const GetInquiryResponse& inquiry) {
+std::string LauncherFolder(const LauncherReport& report, const GetInquiryResponse& inquiry) {
   int number = 0;
   for (const LauncherReport& other : inquiry.reports()) {
     if (other.launcher().id() == report.launcher().id()) break;
@@ -233,8 +237,8 @@ std::string FullDebugReport(const GetInquiryResponse& inquiry, const GetStatusRe
 std::string DebugReport(const GetInquiryResponse& inquiry, const GetStatusResponse& status,
                         int width) {
   std::vector<Row> rows = RowsOf(inquiry, status);
-  if (rows.size() > kMostApart) rows = Together(rows);
-  return Report(inquiry, Table(rows, kMostRows, width), width);
+  if (rows.size() > kMaxSeparateRows) rows = MergeRows(rows);
+  return Report(inquiry, Table(rows, kMaxRows, width), width);
 }
 
 }  // namespace muster::cli

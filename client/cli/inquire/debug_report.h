@@ -22,8 +22,8 @@ std::string DebugReport(const muster::v1::GetInquiryResponse& inquiry,
 
 // Returns the folder for the files of a launcher, such as "nodes/n1/". Two launchers on one node
 // get different folders.
-std::string FolderOf(const muster::v1::LauncherReport& report,
-                     const muster::v1::GetInquiryResponse& inquiry);
+std::string LauncherFolder(const muster::v1::LauncherReport& report,
+                           const muster::v1::GetInquiryResponse& inquiry);
 
 }  // namespace muster::cli
 

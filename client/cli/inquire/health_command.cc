@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/flags/coordinator_flag.h"
-#include "client/cli/inquire/question.h"
+#include "client/cli/inquire/coordinator_query.h"
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "common/exit_codes.h"
 
@@ -39,14 +39,14 @@ int RunHealthCommand(HealthFlags flags) {
   flags.credentials.token_file.clear();
   absl::Duration timeout;
   absl::Status usable = CheckFlags(flags, &timeout);
-  if (usable.ok()) usable = PrepareToAsk(flags.credentials);
+  if (usable.ok()) usable = PrepareForQueries(flags.credentials);
   if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
   const absl::Status health =
       launcher::CoordinatorClient(flags.coordinator, flags.credentials).CheckHealth(timeout);
   if (health.ok()) return 0;
   return Fail(kExitFailure,
-              absl::StrCat("the coordinator at ", flags.coordinator,
-                           " does not serve: ", WhyNoAnswer(flags.coordinator, health, timeout)));
+              absl::StrCat("the coordinator at ", flags.coordinator, " does not serve: ",
+                           NoAnswerReason(flags.coordinator, health, timeout)));
 }
 
 }  // namespace muster::cli

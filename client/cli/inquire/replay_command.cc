@@ -23,9 +23,9 @@
 #include "common/exit_codes.h"
 #include "common/utf8.h"
 #include "nlohmann/json.hpp"
+#include "server/journal/narration/journal_narrator.h"
 #include "server/journal/narration/journal_timeline.h"
-#include "server/journal/narration/story.h"
-#include "server/journal/narration/trace.h"
+#include "server/journal/narration/trace_writer.h"
 #include "server/journal/replay/reader.h"
 #include "server/journal/replay/replay_files.h"
 #include "server/journal/replay/replayer.h"
@@ -33,8 +33,8 @@
 namespace muster::cli {
 namespace {
 
-using journal::ReplayEnd;
 using journal::ReplayLimit;
+using journal::ReplayResult;
 using nlohmann::json;
 
 int Fail(int exit_status, absl::string_view text) {
@@ -58,7 +58,7 @@ absl::StatusOr<ReplayLimit> ParseLimit(const std::string& text) {
 }
 
 // Prints notes about mismatches and how the replay ended. Returns the exit status.
-int Conclude(const ReplayEnd& end) {
+int Conclude(const ReplayResult& end) {
   for (const std::string& note : end.notes) std::cerr << absl::StrCat("muster: note: ", note, "\n");
   if (end.status.ok()) return end.damaged ? exit_codes::kFailed : 0;
   const bool no_journal = absl::IsFailedPrecondition(end.status) || absl::IsNotFound(end.status);
@@ -76,7 +76,7 @@ std::string WithCommas(uint64_t number) {
 // Prints entries as they come, with times relative to the first one.
 class TimelinePrinter {
  public:
-  void PrintLine(const journal::TimelineEntry& entry) {
+  void PrintLine(const journal::JournalTimelineEntry& entry) {
     if (!first_) std::cout << journal::FormatUtc(entry.at) << "\n";
     if (!first_) first_ = entry.at;
     std::string times;
@@ -84,11 +84,11 @@ class TimelinePrinter {
     if (entry.until - entry.at >= absl::Milliseconds(1)) {
       absl::StrAppend(&times, " in ", BriefDuration(entry.until - entry.at));
     }
-    std::cout << absl::StrFormat("%12s  %s%s\n", SinceBegin(entry.at), Printable(entry.text),
-                                 times);
+    std::cout << absl::StrFormat("%12s  %s%s\n", SinceBegin(entry.at),
+                                 ReplaceUnprintable(entry.text), times);
   }
 
-  void PrintJson(const journal::TimelineEntry& entry) {
+  void PrintJson(const journal::JournalTimelineEntry& entry) {
     if (!first_) first_ = entry.at;
     json line = {{"time", journal::FormatUtc(entry.at)},
                  {"seconds", absl::ToDoubleSeconds(entry.at - *first_)},
@@ -111,18 +111,18 @@ class TimelinePrinter {
 
 int PrintTimeline(const ReplayFlags& flags) {
   TimelinePrinter printer;
-  journal::Timeline timeline([&](const journal::TimelineEntry& entry) {
+  journal::JournalTimeline timeline([&](const journal::JournalTimelineEntry& entry) {
     flags.json ? printer.PrintJson(entry) : printer.PrintLine(entry);
   });
-  journal::Story story(&timeline);
-  journal::Replayer replayer(&story);
-  const ReplayEnd end = journal::ReplayFiles(flags.journal, {}, &replayer);
+  journal::JournalNarrator narrator(&timeline);
+  journal::Replayer replayer(&narrator);
+  const ReplayResult end = journal::ReplayFiles(flags.journal, {}, &replayer);
   timeline.Finish();
   std::cout << std::flush;
   return Conclude(end);
 }
 
-class NoObserver final : public journal::Observer {
+class NoObserver final : public journal::ReplayObserver {
  public:
   void OnStart(absl::Time, const core::Options&) override {}
   void OnCheckpoint(absl::Time, const core::Options&, const core::Checkpoint&) override {}
@@ -131,7 +131,7 @@ class NoObserver final : public journal::Observer {
 };
 
 // Handles a time for which there is nothing to show.
-int ConcludeNothing(const ReplayEnd& end) {
+int ConcludeEmpty(const ReplayResult& end) {
   if (!end.status.ok()) return Conclude(end);
   if (!end.first) return Fail(exit_codes::kFailed, "the journal holds nothing yet");
   return Fail(exit_codes::kFailed,
@@ -143,9 +143,9 @@ int ConcludeNothing(const ReplayEnd& end) {
 int PrintStatus(const ReplayFlags& flags, const ReplayLimit& limit) {
   NoObserver nothing;
   journal::Replayer replayer(&nothing);
-  ReplayEnd end = journal::ReplayFiles(flags.journal, limit, &replayer);
+  ReplayResult end = journal::ReplayFiles(flags.journal, limit, &replayer);
   if (!end.status.ok()) return Conclude(end);
-  if (replayer.core() == nullptr) return ConcludeNothing(end);
+  if (replayer.core() == nullptr) return ConcludeEmpty(end);
   const v1::GetStatusResponse status = journal::StatusAt(replayer, end.time);
   absl::StatusOr<std::string> text =
       flags.json ? StatusJson(status)
@@ -182,17 +182,17 @@ int WriteTrace(const ReplayFlags& flags, const ReplayLimit& limit) {
                 absl::StrCat("cannot write ", *flags.trace, ": ", strerror(errno)));
   }
   std::ostream& out = to_stdout ? std::cout : file;
-  journal::Trace trace(&out);
-  journal::Story story(&trace);
-  journal::Replayer replayer(&story);
-  const ReplayEnd end = journal::ReplayFiles(flags.journal, limit, &replayer);
-  story.Finish(end.time);
-  trace.Finish(story.actors());
+  journal::TraceWriter trace(&out);
+  journal::JournalNarrator narrator(&trace);
+  journal::Replayer replayer(&narrator);
+  const ReplayResult end = journal::ReplayFiles(flags.journal, limit, &replayer);
+  narrator.Finish(end.time);
+  trace.Finish(narrator.members());
   if (!to_stdout && !file.flush()) {
     return Fail(exit_codes::kFailed,
                 absl::StrCat("cannot write ", *flags.trace, ": ", strerror(errno)));
   }
-  return replayer.core() == nullptr ? ConcludeNothing(end) : Conclude(end);
+  return replayer.core() == nullptr ? ConcludeEmpty(end) : Conclude(end);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cli/inquire/asked.h"
-#include "client/cli/inquire/question.h"
+#include "client/cli/inquire/coordinator_query.h"
+#include "client/cli/inquire/coordinator_target.h"
 #include "client/cli/inquire/status_report.h"
 #include "client/cli/text/terminal_width.h"
 #include "client/launcher/coordinator/coordinator_client.h"
@@ -25,13 +25,13 @@ using muster::v1::GetStatusResponse;
 
 constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(3);
-constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
+constexpr absl::Duration kMinInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
 absl::StatusOr<absl::Duration> WatchInterval(const std::string& text) {
   absl::Duration interval;
   if (absl::ParseDuration(text.empty() ? kDefaultWatchInterval : text, &interval) &&
-      interval >= kShortestInterval) {
+      interval >= kMinInterval) {
     return interval;
   }
   return absl::InvalidArgumentError(
@@ -62,28 +62,28 @@ void Show(const std::string& text, bool redraw) {
   std::cout << text << std::flush;
 }
 
-std::string OutOfReach(const HostPort& address, const absl::Status& why) {
+std::string NoStatusMessage(const HostPort& address, const absl::Status& why) {
   return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
-                      WhyNoAnswer(address.ToString(), why, kCallTimeout));
+                      NoAnswerReason(address.ToString(), why, kCallTimeout));
 }
 
-int ShowOnce(const Asked& asked, const StatusFlags& flags) {
-  launcher::CoordinatorClient client(asked.address.ToString(), asked.credentials);
+int ShowOnce(const CoordinatorTarget& target, const StatusFlags& flags) {
+  launcher::CoordinatorClient client(target.address.ToString(), target.credentials);
   const absl::StatusOr<GetStatusResponse> status =
       client.GetStatus(kCallTimeout, /*wait_for_connection=*/false, flags.job,
                        /*with_timeline=*/flags.json);
   const absl::StatusOr<std::string> text =
       status.ok() ? Text(*status, flags.json) : status.status();
-  if (!text.ok()) return Fail(kExitFailure, OutOfReach(asked.address, text.status()));
+  if (!text.ok()) return Fail(kExitFailure, NoStatusMessage(target.address, text.status()));
   Show(*text, /*redraw=*/false);
   return flags.exit_code && HasFailed(*status) ? kExitFailure : 0;
 }
 
-int ShowAll(const std::vector<Asked>& all, const StatusFlags& flags) {
+int ShowAll(const std::vector<CoordinatorTarget>& all, const StatusFlags& flags) {
   int worst = 0;
-  for (const Asked& asked : all) {
-    if (&asked != &all.front() && !flags.json) std::cout << "\n";
-    worst = std::max(worst, ShowOnce(asked, flags));
+  for (const CoordinatorTarget& target : all) {
+    if (&target != &all.front() && !flags.json) std::cout << "\n";
+    worst = std::max(worst, ShowOnce(target, flags));
   }
   return worst;
 }
@@ -92,13 +92,13 @@ int ShowAll(const std::vector<Asked>& all, const StatusFlags& flags) {
 // be restarting.
 class Watch {
  public:
-  Watch(const Asked& asked, const StatusFlags& flags, absl::Duration interval)
-      : address_(asked.address),
+  Watch(const CoordinatorTarget& target, const StatusFlags& flags, absl::Duration interval)
+      : address_(target.address),
         job_(flags.job),
         json_(flags.json),
         ends_with_job_(flags.exit_code),
         interval_(interval),
-        client_(address_.ToString(), asked.credentials) {}
+        client_(address_.ToString(), target.credentials) {}
 
   // Returns when standard output fails, or the job has ended and the user asked to stop then.
   int Run() {
@@ -125,7 +125,8 @@ class Watch {
   void OnFailure(const absl::Status& why) {
     const std::string retry =
         absl::StrCat("; trying again every ", absl::FormatDuration(interval_));
-    const std::string problem = absl::StrCat("muster: ", OutOfReach(address_, why), retry, "\n");
+    const std::string problem =
+        absl::StrCat("muster: ", NoStatusMessage(address_, why), retry, "\n");
     // Programs read JSON from standard output, so problems go to standard error.
     if (json_) {
       std::cerr << problem;
@@ -151,10 +152,10 @@ class Watch {
   absl::Time last_time_;
 };
 
-absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& asked) {
-  if (!flags.watch || asked.size() == 1) return absl::OkStatus();
+absl::Status CheckWatch(const StatusFlags& flags, const std::vector<CoordinatorTarget>& targets) {
+  if (!flags.watch || targets.size() == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--watch shows one job, and there are ", asked.size(),
+      absl::StrCat("--watch shows one job, and there are ", targets.size(),
                    " here; say which by --job ('muster status' names them), or --coordinator"));
 }
 
@@ -163,14 +164,14 @@ absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& aske
 int RunStatusCommand(const StatusFlags& flags) {
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
-  const absl::StatusOr<std::vector<Asked>> asked =
-      FindAsked(flags.coordinator, flags.job, flags.credentials);
-  if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
-  if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
-  absl::Status usable = CheckWatch(flags, *asked);
-  if (usable.ok()) usable = PrepareToAsk(asked->front().credentials);
+  const absl::StatusOr<std::vector<CoordinatorTarget>> targets =
+      FindCoordinatorTargets(flags.coordinator, flags.job, flags.credentials);
+  if (absl::IsNotFound(targets.status())) return Fail(kExitFailure, targets.status().message());
+  if (!targets.ok()) return Fail(exit_codes::kBadConfiguration, targets.status().message());
+  absl::Status usable = CheckWatch(flags, *targets);
+  if (usable.ok()) usable = PrepareForQueries(targets->front().credentials);
   if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
-  return flags.watch ? Watch(asked->front(), flags, *interval).Run() : ShowAll(*asked, flags);
+  return flags.watch ? Watch(targets->front(), flags, *interval).Run() : ShowAll(*targets, flags);
 }
 
 }  // namespace muster::cli

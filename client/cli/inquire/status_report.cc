@@ -16,9 +16,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "client/cli/text/text_table.h"
-#include "client/launcher/wording/rank_ranges.h"
+#include "client/launcher/outcome/rank_ranges.h"
 #include "common/node_names.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "common/reflow.h"
 #include "common/utf8.h"
 
@@ -75,7 +75,7 @@ std::string Requests(const GetStatusResponse& status) {
 
 // Returns the text as one line, or wrapped to `width`.
 std::string Lines(const std::string& text, int width) {
-  const std::string line = Printable(text);
+  const std::string line = ReplaceUnprintable(text);
   return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
 }
 
@@ -102,11 +102,11 @@ NodeNames NamesOf(const GetStatusResponse& status) {
 }
 
 // Returns a line with the nodes that use node fan-in.
-std::string NodesTogether(const GetStatusResponse& status, const NodeNames& names, int width) {
-  constexpr int kMostNames = 8;
+std::string FanInNodes(const GetStatusResponse& status, const NodeNames& names, int width) {
+  constexpr int kMaxNames = 8;
   const auto& nodes = status.node_collective_nodes();
   if (nodes.empty()) return "";
-  const int named = std::min(nodes.size(), kMostNames);
+  const int named = std::min(nodes.size(), kMaxNames);
   const auto append_name = [&](std::string* out, const std::string& id) {
     out->append(names.NameOf(id));
   };
@@ -130,7 +130,7 @@ std::string Activity(const muster::v1::MemberStatus& member) {
 }
 
 // Returns whether a column of hosts would add something to the nodes' names.
-bool HostsMatter(const GetStatusResponse& status, const NodeNames& names) {
+bool NeedsHostColumn(const GetStatusResponse& status, const NodeNames& names) {
   std::set<absl::string_view> hosts;
   bool named = true;
   for (const muster::v1::MemberStatus& status_of : status.members()) {
@@ -143,7 +143,7 @@ bool HostsMatter(const GetStatusResponse& status, const NodeNames& names) {
 
 // `brief` leaves out columns for narrow terminals.
 TextTable MembersTable(const GetStatusResponse& status, const NodeNames& names, bool brief) {
-  const bool hosts = HostsMatter(status, names);
+  const bool hosts = NeedsHostColumn(status, names);
   const auto row = [&](std::string rank, std::string node, std::string host, std::string pid,
                        std::string state, std::string activity, std::string call) {
     std::vector<std::string> cells = {std::move(rank), std::move(node)};
@@ -180,7 +180,7 @@ std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
 // Returns "world" or "tp (0-3)". Groups with the same name may exist side by side.
 std::string GroupOf(const muster::v1::Group& group) {
   if (group.name().empty()) return "world";
-  return absl::StrCat(WithoutUse(group.name()), " (", Ranks(group.ranks()), ")");
+  return absl::StrCat(ProgramGroupName(group.name()), " (", Ranks(group.ranks()), ")");
 }
 
 std::string PendingCollectives(const GetStatusResponse& status, int width) {
@@ -220,7 +220,7 @@ std::string Stragglers(const GetStatusResponse& status, const NodeNames& names, 
   return table.empty() ? "" : absl::StrCat("\nlate ranks\n", table.ToString(width));
 }
 
-std::string Oddities(const GetStatusResponse& status, int width) {
+std::string Mismatches(const GetStatusResponse& status, int width) {
   std::string text;
   for (const std::string& oddity : status.oddities()) absl::StrAppend(&text, Lines(oddity, width));
   return text.empty() ? "" : absl::StrCat("\nodd when the epoch formed\n", text);
@@ -271,9 +271,9 @@ std::string RecentFailures(const GetStatusResponse& status, const NodeNames& nam
 
 std::string StatusReport(const GetStatusResponse& status, int width) {
   const NodeNames names = NamesOf(status);
-  return absl::StrCat(JobLine(status, width), NodesTogether(status, names, width), "\n",
+  return absl::StrCat(JobLine(status, width), FanInNodes(status, names, width), "\n",
                       Members(status, names, width), PendingCollectives(status, width),
-                      Verdict(status, width), Oddities(status, width),
+                      Verdict(status, width), Mismatches(status, width),
                       Stragglers(status, names, width), Leases(status, names, width),
                       RecentFailures(status, names, width));
 }

@@ -49,7 +49,7 @@ absl::Status ExecutedRanks::OpenLogs() {
 
 absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
                                            const launcher::RankStart& start) {
-  const absl::StatusOr<Output::ChildEnds> ends = OpenOutput(start.local_rank);
+  const absl::StatusOr<Output::ChildFds> ends = OpenOutput(start.local_rank);
   if (!ends.ok()) return ends.status();
   launcher::RankVariables variables = launcher::VariablesOf(job, start);
   // Makes Python unbuffered, because a killed process loses its buffered output.
@@ -77,7 +77,7 @@ void ExecutedRanks::CoordinatorServes(const HostPort& address,
                    page ? absl::StrCat(", and so does http://", page->ToString(), "/") : ""));
 }
 
-absl::StatusOr<Output::ChildEnds> ExecutedRanks::OpenOutput(int local_rank) {
+absl::StatusOr<Output::ChildFds> ExecutedRanks::OpenOutput(int local_rank) {
   const std::string prefix =
       plan_.prefix ? absl::StrCat("[", plan_.job.GlobalRank(local_rank), "] ") : "";
   return output_->OpenChild(NameOf(local_rank), prefix, logs_[local_rank], plan_.pty);

@@ -37,7 +37,7 @@ class ExecutedRanks : public launcher::RankStarter {
   void Say(const std::string& text) override { output_->Say(text); }
 
  private:
-  absl::StatusOr<Output::ChildEnds> OpenOutput(int local_rank);
+  absl::StatusOr<Output::ChildFds> OpenOutput(int local_rank);
   std::string NameOf(int local_rank) const;
 
   const LaunchPlan& plan_;

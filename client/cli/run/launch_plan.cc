@@ -27,7 +27,7 @@ constexpr int kMaxPort = 65535;
 absl::Status Malformed(absl::string_view flag, absl::string_view value,
                        absl::string_view expected) {
   return absl::InvalidArgumentError(
-      absl::StrCat(flag, " is '", Printable(value), "'; expected ", expected));
+      absl::StrCat(flag, " is '", ReplaceUnprintable(value), "'; expected ", expected));
 }
 
 // Leaves `result` unchanged if the flag was not given.
@@ -69,7 +69,7 @@ absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* j
   RETURN_IF_ERROR(ParseProcesses(flags.nproc_per_node, machine, &job->nproc_per_node));
   if (flags.nnodes && absl::StrContains(*flags.nnodes, ':')) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--nnodes is '", Printable(*flags.nnodes),
+        "--nnodes is '", ReplaceUnprintable(*flags.nnodes),
         "'; expected the nodes that are started, one number. How many ranks an elastic job may "
         "have, musterd is told: --min-world-size and --max-world-size, which for one node are "
         "muster run's too"));
@@ -209,8 +209,8 @@ absl::Status FillPty(const RunFlags& flags, LaunchPlan* plan) {
   if (flags.pty && flags.no_pty) {
     return absl::InvalidArgumentError("--pty cannot be combined with --no-pty; leave one out");
   }
-  if (flags.pty) plan->pty = PtyUse::kAll;
-  if (flags.no_pty) plan->pty = PtyUse::kNone;
+  if (flags.pty) plan->pty = PtyMode::kAll;
+  if (flags.no_pty) plan->pty = PtyMode::kNone;
   return absl::OkStatus();
 }
 
@@ -231,7 +231,7 @@ void FillFromEnvironment(GetVariable get, RunFlags* flags) {
   FillFromVariable(get, "MUSTER_COORDINATOR", &flags->coordinator);
   if (!typed && flags->coordinator) flags->coordinator_source = "MUSTER_COORDINATOR";
   FillFromVariable(get, "MUSTER_JOB", &flags->job);
-  if (const std::optional<NodePlace> place = FindNodePlace(get)) {
+  if (const std::optional<ClusterPlacement> place = FindClusterPlacement(get)) {
     FillUnset(place->processes_per_node, &flags->nproc_per_node);
     // With --nnodes, the cluster may have another number of nodes. Then its node rank and address
     // are not this job's.
@@ -241,7 +241,7 @@ void FillFromEnvironment(GetVariable get, RunFlags* flags) {
       FillUnset(place->coordinator, &flags->coordinator);
     }
   }
-  if (flags->coordinator) FillUnset(WorkloadJob(get), &flags->job);
+  if (flags->coordinator) FillUnset(ClusterJobId(get), &flags->job);
   if (!flags->coordinator) FillFromVariable(get, "MUSTER_METRICS_LISTEN", &flags->metrics_listen);
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/launcher/plan/job_plan.h"
-#include "common/workload.h"
+#include "common/cluster_variables.h"
 
 namespace muster::cli {
 
@@ -46,7 +46,7 @@ struct Machine {
 };
 
 // Which output of the ranks goes through pseudo-terminals.
-enum class PtyUse {
+enum class PtyMode {
   kTerminals,  // only output that is shown on a terminal
   kAll,
   kNone,
@@ -59,7 +59,7 @@ struct LaunchPlan {
   std::string log_dir;             // empty: no log files
   std::string musterd;             // the path that the user gave; empty: search for it
   bool prefix = true;
-  PtyUse pty = PtyUse::kTerminals;
+  PtyMode pty = PtyMode::kTerminals;
   // For the hosted coordinator:
   std::string settle;               // as typed; empty: musterd's default
   std::optional<HostPort> metrics;  // unset: not served
@@ -74,7 +74,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
 // Fills in the flags that were not given:
 //   * the coordinator and the job, from MUSTER_COORDINATOR and MUSTER_JOB
 //   * the place of this node, and the coordinator and the job if they are still open, from the
-//     cluster's variables (common/workload.h)
+//     cluster's variables (common/cluster_variables.h)
 //   * the metrics address of a hosted coordinator, from MUSTER_METRICS_LISTEN
 // Does nothing if `muster run` is itself a rank's program, because the variables are the outer
 // job's.

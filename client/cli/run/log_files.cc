@@ -24,34 +24,34 @@ int LogFiles::AddStream(int log) { return logs_[log].lines.AddStream(""); }
 
 void LogFiles::Write(int log_number, int stream, absl::string_view chunk) {
   Log* const log = &logs_[log_number];
-  if (writer_.pending() + chunk.size() > kMaxBacklog) return LeaveOut(log, chunk.size());
-  NoteWhatIsMissing(log);
+  if (writer_.pending() + chunk.size() > kMaxBacklog) return DropOutput(log, chunk.size());
+  NoteDroppedBytes(log);
   writer_.Write(log->sink, log->lines.Feed(stream, chunk));
 }
 
 void LogFiles::Finish(int log_number, int stream) {
   Log* const log = &logs_[log_number];
-  NoteWhatIsMissing(log);
+  NoteDroppedBytes(log);
   writer_.Write(log->sink, log->lines.Finish(stream, /*end_line=*/false));
 }
 
-std::vector<std::string> LogFiles::TakeComplaints() {
-  for (const Writer::Failure& failure : writer_.TakeFailures()) {
-    complaints_.push_back(absl::StrCat("cannot write ", failure.name, ": ", strerror(failure.error),
-                                       "; the rest of this rank's output is only shown"));
+std::vector<std::string> LogFiles::TakeWarnings() {
+  for (const AsyncWriter::Failure& failure : writer_.TakeFailures()) {
+    warnings_.push_back(absl::StrCat("cannot write ", failure.name, ": ", strerror(failure.error),
+                                     "; the rest of this rank's output is only shown"));
   }
-  return std::exchange(complaints_, {});
+  return std::exchange(warnings_, {});
 }
 
-void LogFiles::LeaveOut(Log* log, size_t bytes) {
+void LogFiles::DropOutput(Log* log, size_t bytes) {
   log->missing += bytes;
   if (std::exchange(log->was_slow, true)) return;
-  complaints_.push_back(absl::StrCat(log->path,
-                                     " cannot be written as fast as the rank writes: parts of its "
-                                     "output are left out there, and only shown"));
+  warnings_.push_back(absl::StrCat(log->path,
+                                   " cannot be written as fast as the rank writes: parts of its "
+                                   "output are left out there, and only shown"));
 }
 
-void LogFiles::NoteWhatIsMissing(Log* log) {
+void LogFiles::NoteDroppedBytes(Log* log) {
   if (log->missing == 0) return;
   const int note = log->lines.AddStream("muster: ");
   const size_t missing = std::exchange(log->missing, 0);

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/run/line_mixer.h"
-#include "client/cli/run/writer.h"
+#include "client/cli/run/async_writer.h"
+#include "client/cli/run/line_multiplexer.h"
 
 namespace muster::cli {
 
@@ -30,7 +30,7 @@ class LogFiles {
 
   // Returns messages for the user since the last call: files that cannot be written, or not fast
   // enough. Reports each file once.
-  std::vector<std::string> TakeComplaints();
+  std::vector<std::string> TakeWarnings();
 
   size_t pending() const { return writer_.pending(); }
   // Becomes readable when pending() falls to 0, or there is a message.
@@ -41,17 +41,17 @@ class LogFiles {
   struct Log {
     std::string path;
     int sink = 0;
-    LineMixer lines;
+    LineMultiplexer lines;
     size_t missing = 0;  // bytes dropped since the last note in the file
     bool was_slow = false;
   };
 
-  void LeaveOut(Log* log, size_t bytes);
-  void NoteWhatIsMissing(Log* log);
+  void DropOutput(Log* log, size_t bytes);
+  void NoteDroppedBytes(Log* log);
 
-  Writer writer_;
+  AsyncWriter writer_;
   std::vector<Log> logs_;
-  std::vector<std::string> complaints_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace muster::cli

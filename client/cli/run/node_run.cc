@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/launcher/wording/process_end.h"
+#include "client/launcher/outcome/process_end.h"
 #include "common/exit_codes.h"
 #include "common/steady_now.h"
 #include "common/termination_log.h"
@@ -33,12 +33,12 @@ int NodeRun::Run() {
   absl::Status started = ranks_.OpenLogs();
   if (started.ok()) started = supervisor_.Run();
   output_.Finish();
-  const std::string said =
+  const std::string summary =
       started.ok() ? supervisor_.outcome().Summary() : std::string(started.message());
-  if (!said.empty()) output_.Say(said);
+  if (!summary.empty()) output_.Say(summary);
   AwaitOutput();
   const int status = started.ok() ? ExitStatus() : Refuse(started);
-  if (status != 0) WriteTerminationLog(said);
+  if (status != 0) WriteTerminationLog(summary);
   return status;
 }
 
@@ -64,12 +64,12 @@ void NodeRun::AwaitOutput() {
   const absl::Time give_up =
       signals_before > 1 ? SteadyNow() + kFlushPatience : absl::InfiniteFuture();
   log_deadline_ = SteadyNow() + kLogPatience;
-  while (!Written() && supervisor_.ending_signals() == signals_before && SteadyNow() < give_up) {
+  while (!AllWritten() && supervisor_.ending_signals() == signals_before && SteadyNow() < give_up) {
     loop_.Poll(std::min(give_up - SteadyNow(), kLogPoll));
   }
 }
 
-bool NodeRun::Written() {
+bool NodeRun::AllWritten() {
   if (!output_.Shown()) return false;
   const size_t left = output_.unwritten_log_bytes();
   if (left != std::exchange(log_bytes_left_, left)) log_deadline_ = SteadyNow() + kLogPatience;

@@ -27,7 +27,7 @@ class NodeRun {
   int ExitStatus() const;
   // Blocks until all output is written, or the user wants to leave.
   void AwaitOutput();
-  bool Written();
+  bool AllWritten();
 
   const LaunchPlan plan_;
   launcher::EventLoop loop_;

@@ -15,14 +15,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/run/pseudo_terminal.h"
-#include "client/launcher/wording/process_end.h"
+#include "client/launcher/outcome/process_end.h"
 #include "common/steady_now.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
-constexpr size_t kHighWater = 2 * Writer::kLowWater;
+constexpr size_t kHighWater = 2 * AsyncWriter::kLowWater;
 // An unfinished line is shown after this time.
 constexpr absl::Duration kLinePatience = absl::Milliseconds(200);
 // Ranks that end on their own within this time after the reader has gone are not signalled.
@@ -58,7 +58,7 @@ Output::Output(launcher::EventLoop* loop, std::function<void(bool lost)> on_read
       stderr_(second_ == nullptr ? first_.get() : second_.get()) {
   loop_->Watch(logs_.wake_fd(), [this] {
     logs_.ClearWake();
-    TakeComplaints();
+    PrintWarnings();
   });
   WatchReaders();
 }
@@ -76,14 +76,14 @@ std::unique_ptr<Output::Screen> Output::NewScreen(int fd, const std::string& nam
   auto screen = std::make_unique<Screen>();
   screen->fd = fd;
   screen->sink = screen->writer.AddSink(fd, name);
-  screen->own_lines = screen->lines.AddStream("muster: ");
+  screen->launcher_stream = screen->lines.AddStream("muster: ");
   loop_->Watch(screen->writer.wake_fd(), [this, screen = screen.get()] { OnScreenWake(screen); });
   return screen;
 }
 
 void Output::OnScreenWake(Screen* screen) {
   screen->writer.ClearWake();
-  TakeFailures(screen);
+  PrintFailures(screen);
   Resume(screen);
 }
 
@@ -130,31 +130,32 @@ void Output::AddPipe(int reader, bool terminal, const std::string& owner, Screen
   if (!screen->paused) WatchPipe(reader);
 }
 
-absl::StatusOr<int> Output::OpenEnd(const std::string& owner, Stream stream,
-                                    const std::string& prefix, std::optional<int> log, PtyUse use) {
+absl::StatusOr<int> Output::OpenChildStream(const std::string& owner, Stream stream,
+                                            const std::string& prefix, std::optional<int> log,
+                                            PtyMode use) {
   Screen* const screen = ScreenOf(stream);
-  const bool wanted = use == PtyUse::kAll || (use == PtyUse::kTerminals && isatty(screen->fd));
+  const bool wanted = use == PtyMode::kAll || (use == PtyMode::kTerminals && isatty(screen->fd));
   if (!wanted) return OpenPipe(owner, stream, prefix, log);
   const absl::StatusOr<PseudoTerminal> terminal = OpenPseudoTerminal();
   if (terminal.ok()) {
     AddPipe(terminal->reader, /*terminal=*/true, owner, screen, prefix, log);
     return terminal->writer;
   }
-  if (!std::exchange(said_no_terminal_, true)) {
+  if (!std::exchange(reported_no_terminal_, true)) {
     Say(absl::StrCat(terminal.status().message(), "; the output of ", owner,
                      " goes through pipes, and may come late"));
   }
   return OpenPipe(owner, stream, prefix, log);
 }
 
-absl::StatusOr<Output::ChildEnds> Output::OpenChild(const std::string& owner,
-                                                    const std::string& prefix,
-                                                    std::optional<int> log, PtyUse use) {
-  const absl::StatusOr<int> out = OpenEnd(owner, Stream::kStdout, prefix, log, use);
+absl::StatusOr<Output::ChildFds> Output::OpenChild(const std::string& owner,
+                                                   const std::string& prefix,
+                                                   std::optional<int> log, PtyMode use) {
+  const absl::StatusOr<int> out = OpenChildStream(owner, Stream::kStdout, prefix, log, use);
   if (!out.ok()) return out.status();
-  if (stdout_ == stderr_ && isatty(*out)) return ChildEnds{*out, *out};
-  const absl::StatusOr<int> err = OpenEnd(owner, Stream::kStderr, prefix, log, use);
-  if (err.ok()) return ChildEnds{*out, *err};
+  if (stdout_ == stderr_ && isatty(*out)) return ChildFds{*out, *out};
+  const absl::StatusOr<int> err = OpenChildStream(owner, Stream::kStderr, prefix, log, use);
+  if (err.ok()) return ChildFds{*out, *err};
   close(*out);
   return err.status();
 }
@@ -171,7 +172,7 @@ void Output::ResizeTerminals() {
 
 void Output::Say(const std::string& text) {
   stderr_->writer.Write(stderr_->sink,
-                        stderr_->lines.Feed(stderr_->own_lines, absl::StrCat(text, "\n")));
+                        stderr_->lines.Feed(stderr_->launcher_stream, absl::StrCat(text, "\n")));
 }
 
 void Output::Drain(const std::string& owner) {
@@ -200,14 +201,14 @@ void Output::Finish() {
 }
 
 bool Output::Shown() {
-  TakeComplaints();
-  TakeFailures(stdout_);
-  TakeFailures(stderr_);
+  PrintWarnings();
+  PrintFailures(stdout_);
+  PrintFailures(stderr_);
   return stdout_->writer.pending() == 0 && stderr_->writer.pending() == 0;
 }
 
-void Output::TakeFailures(Screen* screen) {
-  for (const Writer::Failure& failure : screen->writer.TakeFailures()) {
+void Output::PrintFailures(Screen* screen) {
+  for (const AsyncWriter::Failure& failure : screen->writer.TakeFailures()) {
     lost_ = true;
     if (failure.error != EPIPE) {
       Say(absl::StrCat("cannot write to ", failure.name, ": ", strerror(failure.error),
@@ -218,8 +219,8 @@ void Output::TakeFailures(Screen* screen) {
   }
 }
 
-void Output::TakeComplaints() {
-  for (const std::string& complaint : logs_.TakeComplaints()) Say(complaint);
+void Output::PrintWarnings() {
+  for (const std::string& warning : logs_.TakeWarnings()) Say(warning);
 }
 
 ssize_t Output::ReadOnce(int fd) {
@@ -230,45 +231,46 @@ ssize_t Output::ReadOnce(int fd) {
   if (size <= 0) return size;
   const absl::string_view chunk(buffer, size);
   pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.Feed(pipe.shown_stream, chunk));
-  NoteBegun(&pipe, chunk);
+  NotePartialLine(&pipe, chunk);
   tails_->Add(pipe.owner, chunk);
   if (pipe.log) {
     logs_.Write(*pipe.log, pipe.log_stream, chunk);
-    TakeComplaints();
+    PrintWarnings();
   }
   return size;
 }
 
-void Output::NoteBegun(Pipe* pipe, absl::string_view chunk) {
-  if (!pipe->shows_begun || !pipe->screen->lines.HasBegun(pipe->shown_stream)) {
-    pipe->begun.reset();
-  } else if (!pipe->begun || absl::StrContains(chunk, '\n')) {
-    pipe->begun = SteadyNow();
-    if (!std::exchange(awaits_begun_, true)) AwaitBegun(*pipe->begun);
+void Output::NotePartialLine(Pipe* pipe, absl::string_view chunk) {
+  if (!pipe->shows_partial_lines || !pipe->screen->lines.HasPartialLine(pipe->shown_stream)) {
+    pipe->partial_since.reset();
+  } else if (!pipe->partial_since || absl::StrContains(chunk, '\n')) {
+    pipe->partial_since = SteadyNow();
+    if (!std::exchange(partial_lines_scheduled_, true)) SchedulePartialLines(*pipe->partial_since);
   }
 }
 
-void Output::AwaitBegun(absl::Time since) {
+void Output::SchedulePartialLines(absl::Time since) {
   loop_->At(since + kLinePatience, [self = self_] {
-    if (*self != nullptr) (*self)->ShowBegun();
+    if (*self != nullptr) (*self)->ShowPartialLines();
   });
 }
 
-void Output::ShowBegun() {
+void Output::ShowPartialLines() {
   std::optional<absl::Time> next;
   for (auto& [fd, pipe] : pipes_) {
-    if (!pipe.begun) continue;
+    if (!pipe.partial_since) continue;
     // The end of the line may be in the pipe, unread.
-    if (pipe.screen->paused) pipe.begun = SteadyNow();
-    if (*pipe.begun + kLinePatience > SteadyNow()) {
-      next = next ? std::min(*next, *pipe.begun) : *pipe.begun;
+    if (pipe.screen->paused) pipe.partial_since = SteadyNow();
+    if (*pipe.partial_since + kLinePatience > SteadyNow()) {
+      next = next ? std::min(*next, *pipe.partial_since) : *pipe.partial_since;
       continue;
     }
-    pipe.begun.reset();
-    pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.ShowBegun(pipe.shown_stream));
+    pipe.partial_since.reset();
+    pipe.screen->writer.Write(pipe.screen->sink,
+                              pipe.screen->lines.ShowPartialLine(pipe.shown_stream));
   }
-  awaits_begun_ = next.has_value();
-  if (next) AwaitBegun(*next);
+  partial_lines_scheduled_ = next.has_value();
+  if (next) SchedulePartialLines(*next);
 }
 
 void Output::Close(int fd) {
@@ -300,7 +302,7 @@ void Output::PauseIfFull(Screen* screen) {
 }
 
 void Output::Resume(Screen* screen) {
-  if (!screen->paused || screen->writer.pending() > Writer::kLowWater) return;
+  if (!screen->paused || screen->writer.pending() > AsyncWriter::kLowWater) return;
   screen->paused = false;
   for (const auto& [fd, pipe] : pipes_) {
     if (pipe.screen == screen) WatchPipe(fd);

@@ -11,10 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cli/run/async_writer.h"
 #include "client/cli/run/launch_plan.h"
-#include "client/cli/run/line_mixer.h"
+#include "client/cli/run/line_multiplexer.h"
 #include "client/cli/run/log_files.h"
-#include "client/cli/run/writer.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/process/output_tails.h"
 
@@ -23,7 +23,7 @@ namespace muster::cli {
 // The output of a launcher's children. Forwards it line by line to the launcher's own standard
 // output and error, and to log files.
 //
-//   absl::StatusOr<Output::ChildEnds> ends = output.OpenChild("rank 3", "[3] ", log, use);
+//   absl::StatusOr<Output::ChildFds> ends = output.OpenChild("rank 3", "[3] ", log, use);
 //   ... start the child with these descriptors, and close them here
 //   output.Drain("rank 3");  // when the child has ended
 //   output.Finish();         // at the end of the run
@@ -49,7 +49,7 @@ class Output {
                                std::optional<int> log);
 
   // Descriptors for a child's output, owned by the caller. Both may be the same.
-  struct ChildEnds {
+  struct ChildFds {
     int out = -1;
     int err = -1;
   };
@@ -57,8 +57,8 @@ class Output {
   // both are the same one if the launcher's standard output and error are the
   // same file. If no pseudo-terminal is
   // available, uses a pipe, and tells the user once.
-  absl::StatusOr<ChildEnds> OpenChild(const std::string& owner, const std::string& prefix,
-                                      std::optional<int> log, PtyUse use);
+  absl::StatusOr<ChildFds> OpenChild(const std::string& owner, const std::string& prefix,
+                                     std::optional<int> log, PtyMode use);
   // Copies the new size of the launcher's terminal to the children's.
   void ResizeTerminals();
 
@@ -88,11 +88,11 @@ class Output {
   // A destination of output. If standard output and error are the same file, they share a screen,
   // so that lines keep their order and are not torn.
   struct Screen {
-    Writer writer;
+    AsyncWriter writer;
     int fd = -1;
     int sink = 0;
-    LineMixer lines;
-    int own_lines = 0;  // the stream of the launcher's own lines
+    LineMultiplexer lines;
+    int launcher_stream = 0;  // the stream of the launcher's own lines
     bool paused = false;
   };
   struct Pipe {
@@ -103,27 +103,28 @@ class Output {
     int shown_stream;
     std::optional<int> log;
     int log_stream;
-    bool shows_begun;                 // also shows unfinished lines
-    std::optional<absl::Time> begun;  // since when an unfinished line waits to be shown
+    bool shows_partial_lines;                 // also shows unfinished lines
+    std::optional<absl::Time> partial_since;  // since when an unfinished line waits to be shown
   };
 
   Screen* ScreenOf(Stream stream) const { return stream == Stream::kStdout ? stdout_ : stderr_; }
   // Adds a pipe. Takes ownership of `reader`.
   void AddPipe(int reader, bool terminal, const std::string& owner, Screen* screen,
                const std::string& prefix, std::optional<int> log);
-  absl::StatusOr<int> OpenEnd(const std::string& owner, Stream stream, const std::string& prefix,
-                              std::optional<int> log, PtyUse use);
+  absl::StatusOr<int> OpenChildStream(const std::string& owner, Stream stream,
+                                      const std::string& prefix, std::optional<int> log,
+                                      PtyMode use);
   void SetSize(int reader, const Pipe& pipe) const;
   std::unique_ptr<Screen> NewScreen(int fd, const std::string& name);
   void OnScreenWake(Screen* screen);
   void WatchReaders();
   void OnReaderGone(bool lost);
   // Notes whether `chunk` leaves an unfinished line, to show it when it is old enough.
-  void NoteBegun(Pipe* pipe, absl::string_view chunk);
-  void AwaitBegun(absl::Time since);
-  void ShowBegun();
-  void TakeFailures(Screen* screen);
-  void TakeComplaints();
+  void NotePartialLine(Pipe* pipe, absl::string_view chunk);
+  void SchedulePartialLines(absl::Time since);
+  void ShowPartialLines();
+  void PrintFailures(Screen* screen);
+  void PrintWarnings();
   // Reads from the pipe once. Returns as read() does: the number of bytes, 0 at the end, negative
   // if there is nothing to read now.
   ssize_t ReadOnce(int fd);
@@ -142,11 +143,11 @@ class Output {
   Screen* const stderr_;
   std::map<int, Pipe> pipes_;  // by the descriptor that is read
   bool reader_gone_ = false;
-  bool awaits_begun_ = false;  // a timer for ShowBegun() is set
+  bool partial_lines_scheduled_ = false;  // a timer for ShowPartialLines() is set
   // Set to null by the destructor, for timers of the loop that fire later.
   const std::shared_ptr<Output*> self_ = std::make_shared<Output*>(this);
   bool lost_ = false;
-  bool said_no_terminal_ = false;
+  bool reported_no_terminal_ = false;
 };
 
 }  // namespace muster::cli

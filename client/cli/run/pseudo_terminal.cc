@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "client/launcher/wording/process_end.h"
+#include "client/launcher/outcome/process_end.h"
 
 namespace muster::cli {
 namespace {

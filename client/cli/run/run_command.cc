@@ -20,12 +20,12 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/run/node_run.h"
 #include "client/launcher/coordinator/rank_reporter.h"
+#include "client/launcher/outcome/process_end.h"
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/process/environment_reader.h"
 #include "client/launcher/process/find_program.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
-#include "client/launcher/wording/process_end.h"
 #include "common/caller_credentials.h"
 #include "common/exit_codes.h"
 #include "common/termination_log.h"
@@ -105,14 +105,14 @@ class Launcher {
       if (ended > 0) continue;  // an orphan, adopted because this is a container's first process
       siginfo_t info;
       const int signal = sigwaitinfo(&signals_, &info);
-      if (signal > 0 && signal != SIGCHLD) relay_.Pass(signal, info.si_pid);
+      if (signal > 0 && signal != SIGCHLD) relay_.Forward(signal, info.si_pid);
     }
   }
 
  private:
   int Finish(const launcher::ProcessEnd& end) {
     if (!end.signaled) return end.code;  // it has left nothing that could be ended
-    launcher::KillDescendants([this] { return LeftByRanks(); });
+    launcher::KillDescendants([this] { return RankLeftovers(); });
     Say(absl::StrCat("the supervisor process (pid ", supervisor_, ") ", Describe(end),
                      "; the ranks were killed"));
     return ShellStatus(end);
@@ -121,22 +121,24 @@ class Launcher {
   // Returns the descendants that come from ranks. If this process had children before, some
   // descendants may be theirs. A rank's descendants are recognized by the process secret in their
   // environment.
-  Leftovers LeftByRanks() {
+  Leftovers RankLeftovers() {
     std::vector<ProcessInfo> all = launcher::Descendants(getpid());
     if (earlier_.empty()) return {std::move(all), {}};
-    std::vector<ProcessInfo> open = launcher::NotOf(LivingEarlier(all), all);
+    std::vector<ProcessInfo> candidates =
+        launcher::WithoutDescendantsOf(StillLivingEarlier(all), all);
     // Every rank leads its own process group.
-    launcher::EraseIf(&open, [](const ProcessInfo& process) { return process.group == getpgrp(); });
-    const std::vector<std::optional<std::string>> secrets = secrets_.ValuesOf(open);
+    launcher::EraseIf(&candidates,
+                      [](const ProcessInfo& process) { return process.group == getpgrp(); });
+    const std::vector<std::optional<std::string>> secrets = secrets_.ValuesOf(candidates);
     Leftovers left;
-    for (size_t i = 0; i < open.size(); ++i) {
-      if (!secrets[i]) left.undecided.push_back(open[i]);
-      if (secrets[i] && IsRanks(*secrets[i])) left.processes.push_back(open[i]);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (!secrets[i]) left.undecided.push_back(candidates[i]);
+      if (secrets[i] && IsRankSecret(*secrets[i])) left.processes.push_back(candidates[i]);
     }
     return left;
   }
 
-  std::set<pid_t> LivingEarlier(const std::vector<ProcessInfo>& all) const {
+  std::set<pid_t> StillLivingEarlier(const std::vector<ProcessInfo>& all) const {
     std::set<pid_t> living;
     for (const ProcessInfo& now : all) {
       for (const ProcessInfo& then : earlier_) {
@@ -146,7 +148,7 @@ class Launcher {
     return living;
   }
 
-  static bool IsRanks(const std::string& secret) {
+  static bool IsRankSecret(const std::string& secret) {
     return !secret.empty() && secret != launcher::GetEnv(launcher::kSecretVariable);
   }
 
@@ -208,7 +210,7 @@ absl::Status FillCredentials(CredentialFiles* files) {
         &CredentialFiles::tls_key, &CredentialFiles::tls_server_name}) {
     if ((files->*file).empty()) files->*file = environment.*file;
   }
-  return CheckFiles(*files);
+  return CheckCredentialFiles(*files);
 }
 
 }  // namespace

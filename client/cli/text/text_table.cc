@@ -13,7 +13,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kNarrowest = 8;  // the narrowest that a column becomes
+constexpr int kMinColumnWidth = 8;  // the narrowest that a column becomes
 
 int Sum(const std::vector<int>& widths) {
   return std::accumulate(widths.begin(), widths.end(),
@@ -53,7 +53,7 @@ std::vector<std::string> Lines(absl::string_view cell, int width) {
 }  // namespace
 
 void TextTable::AddRow(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = Printable(cell);
+  for (std::string& cell : cells) cell = ReplaceUnprintable(cell);
   rows_.push_back(std::move(cells));
 }
 
@@ -86,7 +86,7 @@ std::vector<int> TextTable::WidthsWithin(int width) const {
   std::vector<int> widths = Widths();
   while (width != kUnbounded && Sum(widths) > width) {
     const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= kNarrowest) break;
+    if (*widest <= kMinColumnWidth) break;
     --*widest;
   }
   return widths;

@@ -2,7 +2,7 @@
 #define MUSTER_CLIENT_GLOO_COLLECTIVES_CONNECTION_PLANE_H_
 
 #include "client/gloo/collectives/collective_plane.h"
-#include "client/gloo/collectives/collectives.h"
+#include "client/gloo/collectives/gloo_collectives.h"
 
 namespace muster::internal {
 

@@ -12,7 +12,7 @@ std::string ElementsOf(const Operation& operation) {
   return absl::StrCat(operation.count, " ", NameOf(operation.type));
 }
 
-std::string WithoutNumber(const Operation& operation) {
+std::string DescribeUnnumbered(const Operation& operation) {
   const std::string elements = ElementsOf(operation);
   const std::string op = absl::StrCat(" (", NameOf(operation.op), ")");
   switch (operation.kind) {
@@ -34,7 +34,7 @@ std::string WithoutNumber(const Operation& operation) {
       return absl::StrCat("AllGather of ", elements, " from all ranks together");
     case OperationKind::kBarrier:
       return "Barrier";
-    case OperationKind::kMeeting:
+    case OperationKind::kCreation:
       return "creating the communicator";
   }
   return "";
@@ -52,8 +52,8 @@ uint32_t Hash(absl::Span<const uint64_t> values) {
 }  // namespace
 
 std::string Operation::Describe() const {
-  const std::string name = WithoutNumber(*this);
-  const bool numbered = kind != OperationKind::kMeeting && kind != OperationKind::kExchange;
+  const std::string name = DescribeUnnumbered(*this);
+  const bool numbered = kind != OperationKind::kCreation && kind != OperationKind::kExchange;
   return numbered ? absl::StrCat(name, ", collective ", number) : name;
 }
 

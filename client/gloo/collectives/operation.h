@@ -21,7 +21,7 @@ enum class OperationKind {
   kAllToAll,
   kAllGatherUneven,
   kBarrier,
-  kMeeting,  // the steps of Create(): a barrier and two all-gathers
+  kCreation,  // the steps of Create(): a barrier and two all-gathers
 };
 
 // One call on a communicator, as its messages' tag and its errors need it.

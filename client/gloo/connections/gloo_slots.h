@@ -9,8 +9,8 @@ namespace muster::internal {
 
 constexpr uint8_t kSendRecvSlotPrefix = 0x41;
 constexpr uint8_t kReduceScatterSlotPrefix = 0x42;
-constexpr uint8_t kLastWordsSlotPrefix = 0x43;
-constexpr uint8_t kCanarySlotPrefix = 0x44;
+constexpr uint8_t kEndNoticeSlotPrefix = 0x43;
+constexpr uint8_t kSentinelSlotPrefix = 0x44;
 constexpr uint8_t kPartialSlotPrefix = 0x45;
 constexpr uint8_t kResultSlotPrefix = 0x46;
 

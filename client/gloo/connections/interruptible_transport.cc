@@ -10,7 +10,7 @@
 namespace muster::internal {
 namespace {
 
-// Never reached, since the interruptor ends waits. Small enough to be added to a clock's time.
+// Never reached, since the interrupter ends waits. Small enough to be added to a clock's time.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
 // The ranks of pending sends or receives, in the order of the calls.
@@ -19,13 +19,13 @@ using Ranks = absl::InlinedVector<int, 8>;
 class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public Interruptible {
  public:
   InterruptibleBuffer(std::unique_ptr<gloo::transport::UnboundBuffer> inner,
-                      Interruptor* interruptor)
+                      Interrupter* interrupter)
       : UnboundBuffer(inner->ptr, inner->size),
         inner_(std::move(inner)),
-        interruptor_(interruptor) {
-    interruptor_->Add(this);
+        interrupter_(interrupter) {
+    interrupter_->Add(this);
   }
-  ~InterruptibleBuffer() override { interruptor_->Remove(this); }
+  ~InterruptibleBuffer() override { interrupter_->Remove(this); }
 
   void Interrupt() override {
     inner_->abortWaitRecv();
@@ -33,7 +33,7 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
   }
 
   // Waits ignore Gloo's time-out. Gloo passes the time-out of the whole collective to each of its
-  // waits, while the interruptor's deadline is for the whole collective.
+  // waits, while the interrupter's deadline is for the whole collective.
   bool waitRecv(int* rank, std::chrono::milliseconds) override {
     int source = -1;
     CheckNotRaised(receiving_from_);
@@ -78,14 +78,14 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
     const auto found = std::find(ranks->begin(), ranks->end(), rank);
     if (found != ranks->end()) ranks->erase(found);
   }
-  // Throws if the interruptor was raised already. A buffer that is made after the interruptor has
+  // Throws if the interrupter was raised already. A buffer that is made after the interrupter has
   // woken its targets is not woken again.
   void CheckNotRaised(const Ranks& awaited) const {
-    if (interruptor_->raised()) throw Interrupted(Copy(awaited));
+    if (interrupter_->raised()) throw Interrupted(Copy(awaited));
   }
 
   const std::unique_ptr<gloo::transport::UnboundBuffer> inner_;
-  Interruptor* const interruptor_;
+  Interrupter* const interrupter_;
   Ranks receiving_from_;
   Ranks sending_to_;
 };
@@ -93,8 +93,8 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
 }  // namespace
 
 InterruptibleContext::InterruptibleContext(std::shared_ptr<gloo::transport::Context> inner,
-                                           Interruptor* interruptor)
-    : Context(inner->rank, inner->size), inner_(std::move(inner)), interruptor_(interruptor) {}
+                                           Interrupter* interrupter)
+    : Context(inner->rank, inner->size), inner_(std::move(inner)), interrupter_(interrupter) {}
 
 std::unique_ptr<gloo::transport::Pair>& InterruptibleContext::getPair(int rank) {
   return inner_->getPair(rank);
@@ -107,7 +107,7 @@ std::unique_ptr<gloo::transport::Pair>& InterruptibleContext::createPair(int ran
 std::unique_ptr<gloo::transport::UnboundBuffer> InterruptibleContext::createUnboundBuffer(
     void* ptr, size_t size) {
   return std::make_unique<InterruptibleBuffer>(inner_->createUnboundBuffer(ptr, size),
-                                               interruptor_);
+                                               interrupter_);
 }
 
 }  // namespace muster::internal

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/connections/interrupter.h"
 #include "gloo/transport/context.h"
 #include "gloo/transport/unbound_buffer.h"
 
@@ -14,7 +14,7 @@ namespace muster::internal {
 // A context that passes all calls on to `inner`, and wraps the buffers that it makes.
 class InterruptibleContext final : public gloo::transport::Context {
  public:
-  InterruptibleContext(std::shared_ptr<gloo::transport::Context> inner, Interruptor* interruptor);
+  InterruptibleContext(std::shared_ptr<gloo::transport::Context> inner, Interrupter* interrupter);
 
   std::unique_ptr<gloo::transport::Pair>& getPair(int rank) override;
   std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override;
@@ -23,7 +23,7 @@ class InterruptibleContext final : public gloo::transport::Context {
 
  private:
   const std::shared_ptr<gloo::transport::Context> inner_;
-  Interruptor* const interruptor_;
+  Interrupter* const interrupter_;
 };
 
 }  // namespace muster::internal

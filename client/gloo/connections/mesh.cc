@@ -19,9 +19,9 @@ namespace {
 constexpr absl::string_view kOperation = "connecting the communicator";
 
 // A Gloo context over connections that exist already.
-class ContextOver final : public gloo::Context {
+class ConnectedContext final : public gloo::Context {
  public:
-  explicit ContextOver(std::shared_ptr<gloo::transport::Context> transport)
+  explicit ConnectedContext(std::shared_ptr<gloo::transport::Context> transport)
       : Context(transport->rank, transport->size) {
     transportContext_ = std::move(transport);
   }
@@ -44,11 +44,11 @@ std::shared_ptr<gloo::transport::Device> MakeDevice(const NetworkAddress& addres
 // Wakes a connect that waits for its peer, by closing all pairs.
 class ConnectingPairs final : public Interruptible {
  public:
-  ConnectingPairs(gloo::transport::Context* context, Interruptor* interruptor)
-      : context_(context), interruptor_(interruptor) {
-    interruptor_->Add(this);
+  ConnectingPairs(gloo::transport::Context* context, Interrupter* interrupter)
+      : context_(context), interrupter_(interrupter) {
+    interrupter_->Add(this);
   }
-  ~ConnectingPairs() { interruptor_->Remove(this); }
+  ~ConnectingPairs() { interrupter_->Remove(this); }
 
   void Interrupt() override {
     for (int rank = 0; rank < context_->size; ++rank) {
@@ -58,21 +58,21 @@ class ConnectingPairs final : public Interruptible {
 
  private:
   gloo::transport::Context* const context_;
-  Interruptor* const interruptor_;
+  Interrupter* const interrupter_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Mesh>> Mesh::Listen(const Group& group,
                                                    const NetworkAddress& address,
-                                                   Interruptor* interruptor) {
-  std::unique_ptr<Mesh> mesh(new Mesh(group, interruptor));
+                                                   Interrupter* interrupter) {
+  std::unique_ptr<Mesh> mesh(new Mesh(group, interrupter));
   try {
     mesh->Open(address);
   } catch (const std::system_error& error) {
     // Gloo throws system_error here only if it cannot start its thread.
-    return NoThread(absl::StrCat("serve the connections of ", DescribePeer(group, group.rank())),
-                    error);
+    return ThreadStartError(
+        absl::StrCat("serve the connections of ", DescribePeer(group, group.rank())), error);
   } catch (const std::exception& error) {
     return absl::UnavailableError(absl::StrCat("cannot listen for peers at ", address.text, " (",
                                                address.interface, "): ", ReasonOf(error)));
@@ -86,7 +86,7 @@ void Mesh::Open(const NetworkAddress& address) {
   own_ = MakeGlooPeerInfo(address);
   for (int i = 0; i < group_.size(); ++i) own_.add_endpoints();
   transport_ = MakeDevice(address)->createContext(group_.rank(), group_.size());
-  transport_->setTimeout(gloo::kNoTimeout);  // only the interruptor ends waits
+  transport_->setTimeout(gloo::kNoTimeout);  // only the interrupter ends waits
   for (int peer = 0; peer < group_.size(); ++peer) {
     if (peer == group_.rank()) continue;
     const std::vector<char> endpoint = transport_->createPair(peer)->address().bytes();
@@ -96,19 +96,19 @@ void Mesh::Open(const NetworkAddress& address) {
 
 absl::Status Mesh::Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline) {
   if (absl::Status status = ConnectAll(infos, deadline); !status.ok()) return status;
-  peer_ends_ = std::make_unique<PeerEnds>(transport_);
-  context_ = std::make_shared<ContextOver>(
-      std::make_shared<InterruptibleContext>(transport_, interruptor_));
+  connection_monitor_ = std::make_unique<ConnectionMonitor>(transport_);
+  context_ = std::make_shared<ConnectedContext>(
+      std::make_shared<InterruptibleContext>(transport_, interrupter_));
   return absl::OkStatus();
 }
 
 absl::Status Mesh::ConnectAll(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline) {
-  const ConnectingPairs interruptible(transport_.get(), interruptor_);
+  const ConnectingPairs interruptible(transport_.get(), interrupter_);
   for (int peer = 0; peer < group_.size(); ++peer) {
     if (peer == group_.rank()) continue;
-    if (interruptor_->raised()) return NotConnected(peer);
+    if (interrupter_->raised()) return NotConnected(peer);
     if (absl::Status status = ConnectTo(peer, infos, deadline); !status.ok()) return status;
-    if (interruptor_->raised()) return NotConnected(peer);
+    if (interrupter_->raised()) return NotConnected(peer);
   }
   return absl::OkStatus();
 }
@@ -119,7 +119,7 @@ absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooPeerInfo>& infos,
   try {
     transport_->getPair(peer)->connect(std::vector<char>(endpoint.begin(), endpoint.end()));
   } catch (const std::exception& error) {
-    if (interruptor_->raised()) return NotConnected(peer);
+    if (interrupter_->raised()) return NotConnected(peer);
     return ExplainBrokenConnection(group_, peer, kOperation,
                                    absl::StrCat("cannot connect from ", own_.address(), " to ",
                                                 infos[peer].address(), ": ", ReasonOf(error)),
@@ -131,7 +131,7 @@ absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooPeerInfo>& infos,
 // Returns the error of an interrupted Connect(). Peers are connected in the order of their ranks,
 // so the peers from `first` on are not connected.
 absl::Status Mesh::NotConnected(int first) const {
-  const absl::Status why = interruptor_->status();
+  const absl::Status why = interrupter_->status();
   if (!why.message().empty()) return why;
   std::vector<int> missing;
   for (int peer = first; peer < group_.size(); ++peer) {

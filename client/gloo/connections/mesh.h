@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/gloo/connections/connection_monitor.h"
 #include "client/gloo/connections/gloo_peer_info.h"
-#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/connections/interrupter.h"
 #include "client/gloo/connections/network_interface.h"
-#include "client/gloo/connections/peer_ends.h"
 #include "client/src/base/deadline.h"
 #include "gloo/context.h"
 #include "muster/group.h"
@@ -25,7 +25,7 @@ class Mesh {
   // Listens at `address`, with one endpoint for each peer. UNAVAILABLE says what Gloo could not do.
   static absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group,
                                                       const NetworkAddress& address,
-                                                      Interruptor* interruptor);
+                                                      Interrupter* interrupter);
 
   // Flushes what was sent, and closes the connections.
   ~Mesh();
@@ -33,7 +33,7 @@ class Mesh {
   // Returns the endpoints to which the peers connect.
   const GlooPeerInfo& peer_info() const { return own_; }
 
-  // Connects to all peers. Blocks until all are connected. If the interruptor is raised, returns
+  // Connects to all peers. Blocks until all are connected. If the interrupter is raised, returns
   // its status, naming the ranks that are not connected yet. Other errors are as for a broken
   // connection.
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
@@ -41,11 +41,11 @@ class Mesh {
   // Returns the context for Gloo's collectives. Call it after Connect() only.
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
 
-  // Returns the ends of the connections. Call it after Connect() only.
-  PeerEnds& peer_ends() { return *peer_ends_; }
+  // Returns the monitor of the connections. Call it after Connect() only.
+  ConnectionMonitor& connection_monitor() { return *connection_monitor_; }
 
  private:
-  Mesh(const Group& group, Interruptor* interruptor) : group_(group), interruptor_(interruptor) {}
+  Mesh(const Group& group, Interrupter* interrupter) : group_(group), interrupter_(interrupter) {}
 
   void Open(const NetworkAddress& address);
   absl::Status ConnectTo(int peer, const std::vector<GlooPeerInfo>& infos,
@@ -54,11 +54,11 @@ class Mesh {
   absl::Status NotConnected(int first) const;
 
   const Group group_;
-  Interruptor* const interruptor_;
+  Interrupter* const interrupter_;
   GlooPeerInfo own_;
   std::shared_ptr<gloo::transport::Context> transport_;
   std::shared_ptr<gloo::Context> context_;
-  std::unique_ptr<PeerEnds> peer_ends_;
+  std::unique_ptr<ConnectionMonitor> connection_monitor_;
 };
 
 }  // namespace muster::internal

@@ -99,12 +99,12 @@ const NetworkAddress* FindAddress(const std::vector<NetworkAddress>& addresses,
 }
 
 absl::StatusOr<NetworkAddress> Find(const std::vector<NetworkAddress>& addresses,
-                                    absl::string_view wanted, absl::string_view asker) {
+                                    absl::string_view wanted, absl::string_view setting) {
   const NetworkAddress* found = FindInterface(addresses, wanted);
   if (found == nullptr) found = FindAddress(addresses, wanted);
   if (found != nullptr) return *found;
   return absl::NotFoundError(
-      absl::StrCat(asker, " is '", wanted,
+      absl::StrCat(setting, " is '", wanted,
                    "', which is neither a network interface of this host that is up nor an IP "
                    "address of one; there are: ",
                    ListOf(addresses)));

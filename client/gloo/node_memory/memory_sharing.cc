@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "client/gloo/node_memory/step_board.h"
+#include "client/gloo/node_memory/step_sequencer.h"
 #include "client/src/environment/variables.h"
 #include "client/src/group/rank_names.h"
 
@@ -48,9 +48,9 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> MakeNodeRegion(
   const std::vector<int>& ranks = nodes.neighbours_of(rank);
   if (rank != ranks.front()) return nullptr;
   if (ranks.size() == 1) return absl::FailedPreconditionError("it is alone on its node");
-  if (ranks.size() > StepBoard::kMaxRanks) {
+  if (ranks.size() > StepSequencer::kMaxRanks) {
     return absl::FailedPreconditionError(
-        absl::StrCat("its node has more than ", StepBoard::kMaxRanks, " of them"));
+        absl::StrCat("its node has more than ", StepSequencer::kMaxRanks, " of them"));
   }
   return SharedRegion::Make(infos[rank].shared_memory(), SizeFor(ranks));
 }
@@ -67,8 +67,8 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> OpenNodeRegion(const Group& group,
   return SharedRegion::Open(infos[first].shared_memory(), SizeFor(ranks));
 }
 
-absl::Status CannotShare(const Group& group, const NodeLayout& nodes,
-                         const std::vector<bool>& can_share) {
+absl::Status CheckNodeShares(const Group& group, const NodeLayout& nodes,
+                             const std::vector<bool>& can_share) {
   for (const int rank : nodes.neighbours_of(group.rank())) {
     if (can_share[rank]) continue;
     return absl::UnavailableError(absl::StrCat(DescribePeer(group, rank), " cannot open it"));

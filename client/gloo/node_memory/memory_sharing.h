@@ -38,8 +38,8 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> OpenNodeRegion(const Group& group,
 
 // Returns why this rank's node does not share memory although this rank has opened it, or OK if it
 // does.
-absl::Status CannotShare(const Group& group, const NodeLayout& nodes,
-                         const std::vector<bool>& can_share);
+absl::Status CheckNodeShares(const Group& group, const NodeLayout& nodes,
+                             const std::vector<bool>& can_share);
 
 // Return a text for the log on how the collectives go. `why` is the reason why this rank, or every
 // rank, has no shared memory.

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kCacheLine = 64;
 
 // Returns share `index` of `shares` even shares of `whole`.
-Piece ShareOf(const Piece& whole, size_t index, size_t shares) {
+Piece EvenShare(const Piece& whole, size_t index, size_t shares) {
   const size_t exact = (whole.bytes + shares - 1) / shares;
   const size_t size = (exact + kCacheLine - 1) / kCacheLine * kCacheLine;
   const size_t begin = std::min(index * size, whole.bytes);
@@ -30,7 +30,7 @@ NodeLayout::NodeLayout(const std::vector<std::string>& nodes) {
   }
 }
 
-NodeLayout NodeLayout::WhereAll(const std::vector<bool>& can_share) const {
+NodeLayout NodeLayout::WithUnsharedNodesSplit(const std::vector<bool>& can_share) const {
   std::vector<std::string> names;
   for (int rank = 0; rank < ranks(); ++rank) {
     const std::vector<int>& all = neighbours_of(rank);
@@ -59,16 +59,16 @@ std::vector<int> NodeLayout::ServedBy(int rank) const {
   return served;
 }
 
-Pieces NodeLayout::SharesOf(size_t bytes, int except) const {
+Pieces NodeLayout::EvenShares(size_t bytes, int except) const {
   Pieces shares(ranks());
   const int count = static_cast<int>(nodes_.size());
   const int taking = except < 0 ? count : count - 1;
   int taken = 0;
   for (int node = 0; node < count; ++node) {
     if (node == except) continue;
-    const Piece of_node = ShareOf({0, bytes}, taken++, taking);
+    const Piece of_node = EvenShare({0, bytes}, taken++, taking);
     const std::vector<int>& all = nodes_[node];
-    for (size_t i = 0; i < all.size(); ++i) shares[all[i]] = ShareOf(of_node, i, all.size());
+    for (size_t i = 0; i < all.size(); ++i) shares[all[i]] = EvenShare(of_node, i, all.size());
   }
   return shares;
 }

@@ -20,7 +20,7 @@ class NodeLayout {
 
   // Returns this layout with some nodes split: if one rank of a node cannot share its memory, all
   // ranks of the node become nodes of one rank.
-  NodeLayout WhereAll(const std::vector<bool>& can_share) const;
+  NodeLayout WithUnsharedNodesSplit(const std::vector<bool>& can_share) const;
 
   int ranks() const { return static_cast<int>(places_.size()); }
   const std::vector<std::vector<int>>& nodes() const { return nodes_; }
@@ -38,7 +38,7 @@ class NodeLayout {
 
   // Divides `bytes` evenly among all nodes, and each node's share evenly among its ranks. Node
   // `except`, if not -1, gets none. Shares begin at cache lines; some may be empty.
-  Pieces SharesOf(size_t bytes, int except = -1) const;
+  Pieces EvenShares(size_t bytes, int except = -1) const;
 
  private:
   struct Place {

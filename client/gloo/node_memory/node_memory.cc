@@ -7,41 +7,41 @@
 namespace muster::internal {
 
 NodeMemory::NodeMemory(std::unique_ptr<SharedRegion> region, const std::vector<int>& ranks,
-                       int index, Interruptor* interruptor, std::function<void()> patrol)
+                       int index, Interrupter* interrupter, std::function<void()> periodic_check)
     : region_(std::move(region)),
-      interruptor_(interruptor),
-      patrol_(std::move(patrol)),
+      interrupter_(interrupter),
+      periodic_check_(std::move(periodic_check)),
       ranks_(ranks),
       collectives_(
           region_->data(), index, static_cast<int>(ranks.size()),
           [this](bool slept) {
-            if (slept) patrol_();
-            return interruptor_->raised();
+            if (slept) periodic_check_();
+            return interrupter_->raised();
           },
           ranks) {
-  interruptor_->Add(this);
+  interrupter_->Add(this);
 }
 
-NodeMemory::~NodeMemory() { interruptor_->Remove(this); }
+NodeMemory::~NodeMemory() { interrupter_->Remove(this); }
 
 std::vector<EndedPeer> NodeMemory::EndedPeers() {
-  const StepBoard& board = collectives_.board();
+  const StepSequencer& sequencer = collectives_.sequencer();
   std::vector<EndedPeer> ended;
-  for (int index = 0; index < board.ranks(); ++index) {
-    if (index == board.rank()) continue;
-    std::optional<PeerEnd> words = board.WordsOf(index);
-    if (words) ended.push_back({ranks_[index], std::move(words)});
+  for (int index = 0; index < sequencer.ranks(); ++index) {
+    if (index == sequencer.rank()) continue;
+    std::optional<EndNotice> notice = sequencer.NoticeOf(index);
+    if (notice) ended.push_back({ranks_[index], std::move(notice)});
   }
   return ended;
 }
 
-std::vector<int> NodeMemory::Tell(const PeerEnd& words, const std::vector<int>& ranks) {
-  collectives_.board().End(words);
-  std::vector<int> untold;
+std::vector<int> NodeMemory::Notify(const EndNotice& notice, const std::vector<int>& ranks) {
+  collectives_.sequencer().End(notice);
+  std::vector<int> unnotified;
   for (const int rank : ranks) {
-    if (!Reaches(rank)) untold.push_back(rank);
+    if (!Reaches(rank)) unnotified.push_back(rank);
   }
-  return untold;
+  return unnotified;
 }
 
 // Returns whether `rank` reads this memory. A neighbour that is still creating its communicator
@@ -49,7 +49,7 @@ std::vector<int> NodeMemory::Tell(const PeerEnd& words, const std::vector<int>& 
 bool NodeMemory::Reaches(int rank) {
   const auto found = std::find(ranks_.begin(), ranks_.end(), rank);
   return found != ranks_.end() &&
-         collectives_.board().IsHere(static_cast<int>(found - ranks_.begin()));
+         collectives_.sequencer().HasOpened(static_cast<int>(found - ranks_.begin()));
 }
 
 }  // namespace muster::internal

@@ -13,21 +13,21 @@ constexpr size_t kPage = 4096;
 // The approximate size of the slots of all ranks together, which should fit in the processors'
 // caches.
 constexpr size_t kSlotsBytes = size_t{8} << 20;
-constexpr size_t kLeastChunk = size_t{16} << 10;
-constexpr size_t kLargestChunk = size_t{256} << 10;
+constexpr size_t kMinChunk = size_t{16} << 10;
+constexpr size_t kMaxChunk = size_t{256} << 10;
 
 // Up to this many bytes of all ranks together, every rank reduces everything: reading it costs less
 // than a second wait.
-constexpr size_t kSmall = size_t{32} << 10;
+constexpr size_t kSmallBytes = size_t{32} << 10;
 
 // Partial results of this size stay in the first-level cache during a reduction.
 constexpr size_t kBlock = 4096;
 
-constexpr size_t RoundedUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
-constexpr size_t PiecesOf(size_t size, size_t piece) { return (size + piece - 1) / piece; }
+constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
+constexpr size_t PieceCount(size_t size, size_t piece) { return (size + piece - 1) / piece; }
 
 // Returns the size of piece `index` of `total`.
-size_t PieceAt(size_t index, size_t piece, size_t total) {
+size_t PieceSize(size_t index, size_t piece, size_t total) {
   const size_t begin = std::min(index * piece, total);
   return std::min(piece, total - begin);
 }
@@ -43,7 +43,7 @@ size_t BytesIn(const Pieces& pieces) {
   return bytes;
 }
 
-size_t MostBytesIn(absl::Span<const Pieces> pieces) {
+size_t MaxBytesIn(absl::Span<const Pieces> pieces) {
   size_t most = 0;
   for (const Pieces& one : pieces) most = std::max(most, BytesIn(one));
   return most;
@@ -59,7 +59,7 @@ struct Part {
 
 // Calls `f` for each part of `pieces` in the range of `bytes` bytes from `begin` on.
 template <class F>
-void ForRange(const Pieces& pieces, size_t begin, size_t bytes, F f) {
+void ForEachOverlap(const Pieces& pieces, size_t begin, size_t bytes, F f) {
   size_t start = 0;  // where piece i begins, counted over all pieces
   for (size_t i = 0; i < pieces.size(); start += pieces[i].bytes, ++i) {
     const size_t from = std::max(begin, start);
@@ -69,18 +69,18 @@ void ForRange(const Pieces& pieces, size_t begin, size_t bytes, F f) {
 }
 
 size_t ChunkFor(size_t ranks) {
-  const size_t share = kSlotsBytes / (ranks * StepBoard::kSlots);
-  return RoundedUp(std::clamp(share, kLeastChunk, kLargestChunk), ranks * kCacheLine);
+  const size_t share = kSlotsBytes / (ranks * StepSequencer::kSlots);
+  return RoundUp(std::clamp(share, kMinChunk, kMaxChunk), ranks * kCacheLine);
 }
 
 }  // namespace
 
 SharedLayout::SharedLayout(int ranks)
-    : board(RoundedUp(StepBoard::BytesFor(ranks), kPage)),
+    : sequencer(RoundUp(StepSequencer::BytesFor(ranks), kPage)),
       chunk(ChunkFor(ranks)),
       results(chunk / ranks),
-      slot(RoundedUp(chunk + results, kPage)),
-      total(board + slot * StepBoard::kSlots * ranks) {}
+      slot(RoundUp(chunk + results, kPage)),
+      total(sequencer + slot * StepSequencer::kSlots * ranks) {}
 
 Reduction::Reduction(DataType type, ReduceOp op)
     : type(type), op(op), function(ReduceFunctionFor(type, op)), element(SizeOf(type)) {}
@@ -102,48 +102,50 @@ void Combine(absl::Span<const char* const> sources, char* out, size_t bytes,
   }
 }
 
-SharedCollectives::SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped,
-                                     std::vector<int> names)
+SharedCollectives::SharedCollectives(void* memory, int rank, int ranks,
+                                     StepSequencer::Stopped stopped, std::vector<int> group_ranks)
     : layout_(ranks),
-      slots_(static_cast<char*>(memory) + layout_.board),
-      board_(memory, rank, ranks, std::move(stopped), std::move(names)),
+      slots_(static_cast<char*>(memory) + layout_.sequencer),
+      sequencer_(memory, rank, ranks, std::move(stopped), std::move(group_ranks)),
       sources_(ranks) {}
 
-bool SharedCollectives::IsSmall(size_t bytes) const { return bytes * board_.ranks() <= kSmall; }
+bool SharedCollectives::IsSmall(size_t bytes) const {
+  return bytes * sequencer_.ranks() <= kSmallBytes;
+}
 
 // Returns the slice of `rank`. Slices begin at cache lines, so no two ranks write to the same line.
 // The last slices may be empty.
 SharedCollectives::Slice SharedCollectives::SliceOf(int rank, size_t bytes) const {
-  const size_t size = RoundedUp(PiecesOf(bytes, board_.ranks()), kCacheLine);
-  return {std::min(rank * size, bytes), PieceAt(rank, size, bytes)};
+  const size_t size = RoundUp(PieceCount(bytes, sequencer_.ranks()), kCacheLine);
+  return {std::min(rank * size, bytes), PieceSize(rank, size, bytes)};
 }
 
 char* SharedCollectives::SlotOf(int rank, int slot) const {
-  return slots_ + (size_t{StepBoard::kSlots} * rank + slot) * layout_.slot;
+  return slots_ + (size_t{StepSequencer::kSlots} * rank + slot) * layout_.slot;
 }
 
 void SharedCollectives::AllReduce(uint64_t tag, const void* in, void* out, size_t bytes,
                                   const Reduction& reduction) {
-  IsSmall(bytes) ? ReduceAtOnce(tag, in, out, bytes, reduction)
+  IsSmall(bytes) ? ReduceSmall(tag, in, out, bytes, reduction)
                  : ReduceInSlices(tag, in, out, bytes, reduction);
 }
 
 void SharedCollectives::Reduce(uint64_t tag, const void* in, void* out, size_t bytes,
                                const Reduction& reduction, int root) {
-  AllReduce(tag, in, board_.rank() == root ? out : nullptr, bytes, reduction);
+  AllReduce(tag, in, sequencer_.rank() == root ? out : nullptr, bytes, reduction);
 }
 
 // Reduces small data with one wait. If `out` is null, this rank only contributes.
-void SharedCollectives::ReduceAtOnce(uint64_t tag, const void* in, void* out, size_t bytes,
-                                     const Reduction& reduction) {
-  board_.Begin(tag);
-  board_.AwaitSlot();
-  Copy(Written(), in, bytes);
-  board_.Publish();
+void SharedCollectives::ReduceSmall(uint64_t tag, const void* in, void* out, size_t bytes,
+                                    const Reduction& reduction) {
+  sequencer_.Begin(tag);
+  sequencer_.AwaitSlot();
+  Copy(OwnSlot(), in, bytes);
+  sequencer_.Publish();
   if (out == nullptr) return;
-  board_.AwaitPeers();
-  for (int rank = 0; rank < board_.ranks(); ++rank) sources_[rank] = Read(rank);
-  Combine(sources_, static_cast<char*>(out), bytes, reduction, board_.ranks());
+  sequencer_.AwaitPeers();
+  for (int rank = 0; rank < sequencer_.ranks(); ++rank) sources_[rank] = PeerSlot(rank);
+  Combine(sources_, static_cast<char*>(out), bytes, reduction, sequencer_.ranks());
 }
 
 // Reduces large data chunk by chunk. In step s, each rank copies chunk s to its slot, reduces its
@@ -154,64 +156,64 @@ void SharedCollectives::ReduceInSlices(uint64_t tag, const void* in, void* out, 
   const char* const from = static_cast<const char*>(in);
   char* const to = static_cast<char*>(out);
   const size_t chunk = layout_.chunk;
-  const size_t chunks = PiecesOf(bytes, chunk);
-  board_.Begin(tag);
+  const size_t chunks = PieceCount(bytes, chunk);
+  sequencer_.Begin(tag);
   for (size_t step = 0; step <= chunks + 1; ++step) {
     if (step < chunks) {
-      board_.AwaitSlot();
-      CopyToSlot(from + step * chunk, PieceAt(step, chunk, bytes));
+      sequencer_.AwaitSlot();
+      CopyToSlot(from + step * chunk, PieceSize(step, chunk, bytes));
     }
     const bool last = step == chunks + 1;
     if (last && to == nullptr) break;
-    if (step >= 1) board_.AwaitPeers();
+    if (step >= 1) sequencer_.AwaitPeers();
     if (step >= 1 && !last) {
-      ReduceSlice(from + (step - 1) * chunk, PieceAt(step - 1, chunk, bytes), reduction);
+      ReduceSlice(from + (step - 1) * chunk, PieceSize(step - 1, chunk, bytes), reduction);
     }
     if (step >= 2 && to != nullptr) {
-      CopyResults(to + (step - 2) * chunk, PieceAt(step - 2, chunk, bytes));
+      CopyResults(to + (step - 2) * chunk, PieceSize(step - 2, chunk, bytes));
     }
-    if (!last) board_.Publish();
+    if (!last) sequencer_.Publish();
   }
 }
 
 // Copies everything but the slice that this rank reduces itself.
 void SharedCollectives::CopyToSlot(const char* chunk, size_t bytes) {
-  const Slice own = SliceOf(board_.rank(), bytes);
+  const Slice own = SliceOf(sequencer_.rank(), bytes);
   const size_t end = own.begin + own.bytes;
-  Copy(Written(), chunk, own.begin);
-  Copy(Written() + end, chunk + end, bytes - end);
+  Copy(OwnSlot(), chunk, own.begin);
+  Copy(OwnSlot() + end, chunk + end, bytes - end);
 }
 
 void SharedCollectives::ReduceSlice(const char* own_chunk, size_t bytes,
                                     const Reduction& reduction) {
-  const Slice own = SliceOf(board_.rank(), bytes);
-  for (int rank = 0; rank < board_.ranks(); ++rank) {
-    sources_[rank] = (rank == board_.rank() ? own_chunk : Read(rank)) + own.begin;
+  const Slice own = SliceOf(sequencer_.rank(), bytes);
+  for (int rank = 0; rank < sequencer_.ranks(); ++rank) {
+    sources_[rank] = (rank == sequencer_.rank() ? own_chunk : PeerSlot(rank)) + own.begin;
   }
-  Combine(sources_, Written() + layout_.chunk, own.bytes, reduction, board_.ranks());
+  Combine(sources_, OwnSlot() + layout_.chunk, own.bytes, reduction, sequencer_.ranks());
 }
 
 void SharedCollectives::CopyResults(char* chunk, size_t bytes) const {
-  for (int rank = 0; rank < board_.ranks(); ++rank) {
+  for (int rank = 0; rank < sequencer_.ranks(); ++rank) {
     const Slice slice = SliceOf(rank, bytes);
-    Copy(chunk + slice.begin, Read(rank) + layout_.chunk, slice.bytes);
+    Copy(chunk + slice.begin, PeerSlot(rank) + layout_.chunk, slice.bytes);
   }
 }
 
 void SharedCollectives::Broadcast(uint64_t tag, void* data, size_t bytes, int root) {
   char* const place = static_cast<char*>(data);
   const size_t chunk = layout_.chunk;
-  const size_t chunks = PiecesOf(bytes, chunk);
-  const bool sends = board_.rank() == root;
-  board_.Begin(tag);
+  const size_t chunks = PieceCount(bytes, chunk);
+  const bool sends = sequencer_.rank() == root;
+  sequencer_.Begin(tag);
   for (size_t step = 0; step <= chunks; ++step) {
-    if (step < chunks) board_.AwaitSlot();
-    if (sends) Copy(Written(), place + step * chunk, PieceAt(step, chunk, bytes));
+    if (step < chunks) sequencer_.AwaitSlot();
+    if (sends) Copy(OwnSlot(), place + step * chunk, PieceSize(step, chunk, bytes));
     if (!sends && step >= 1) {
-      board_.AwaitPeer(root);
-      Copy(place + (step - 1) * chunk, Read(root), PieceAt(step - 1, chunk, bytes));
+      sequencer_.AwaitPeer(root);
+      Copy(place + (step - 1) * chunk, PeerSlot(root), PieceSize(step - 1, chunk, bytes));
     }
-    if (step < chunks) board_.Publish();
+    if (step < chunks) sequencer_.Publish();
   }
 }
 
@@ -223,52 +225,53 @@ void SharedCollectives::AllGather(uint64_t tag, const void* in, absl::Span<const
     pieces.push_back({{offset, part}});
     offset += part;
   }
-  const Piece& own = pieces[board_.rank()].front();
+  const Piece& own = pieces[sequencer_.rank()].front();
   char* const place = static_cast<char*>(out) + own.offset;
-  size_t brought = 0;
+  size_t copied = 0;
   SpreadPieces(tag, out, pieces, [&](size_t end) {
-    if (place != in) Copy(place + brought, static_cast<const char*>(in) + brought, end - brought);
-    brought = end;
+    if (place != in) Copy(place + copied, static_cast<const char*>(in) + copied, end - copied);
+    copied = end;
   });
 }
 
 void SharedCollectives::SpreadPieces(uint64_t tag, void* data, absl::Span<const Pieces> pieces,
-                                     AtByte before) {
+                                     ProgressCallback before) {
   char* const place = static_cast<char*>(data);
   const size_t chunk = layout_.chunk;
-  const Pieces& own = pieces[board_.rank()];
+  const Pieces& own = pieces[sequencer_.rank()];
   const size_t own_bytes = BytesIn(own);
-  const size_t chunks = PiecesOf(MostBytesIn(pieces), chunk);
-  board_.Begin(tag);
+  const size_t chunks = PieceCount(MaxBytesIn(pieces), chunk);
+  sequencer_.Begin(tag);
   for (size_t step = 0; step <= chunks; ++step) {
     if (step < chunks) {
       before(std::min((step + 1) * chunk, own_bytes));
-      board_.AwaitSlot();
-      ForRange(own, step * chunk, chunk, [&](const Part& part) {
-        Copy(Written() + part.at, place + part.offset, part.bytes);
+      sequencer_.AwaitSlot();
+      ForEachOverlap(own, step * chunk, chunk, [&](const Part& part) {
+        Copy(OwnSlot() + part.at, place + part.offset, part.bytes);
       });
     }
     if (step >= 1) {
-      board_.AwaitPeers();
+      sequencer_.AwaitPeers();
       CopyPieces(step - 1, pieces, place);
     }
-    if (step < chunks) board_.Publish();
+    if (step < chunks) sequencer_.Publish();
   }
 }
 
 void SharedCollectives::CopyPieces(size_t index, absl::Span<const Pieces> pieces,
                                    char* data) const {
-  for (int rank = 0; rank < board_.ranks(); ++rank) {
-    if (rank == board_.rank()) continue;
-    ForRange(pieces[rank], index * layout_.chunk, layout_.chunk,
-             [&](const Part& part) { Copy(data + part.offset, Read(rank) + part.at, part.bytes); });
+  for (int rank = 0; rank < sequencer_.ranks(); ++rank) {
+    if (rank == sequencer_.rank()) continue;
+    ForEachOverlap(pieces[rank], index * layout_.chunk, layout_.chunk, [&](const Part& part) {
+      Copy(data + part.offset, PeerSlot(rank) + part.at, part.bytes);
+    });
   }
 }
 
 void SharedCollectives::ReduceScatter(uint64_t tag, const void* in, void* out, size_t part,
                                       const Reduction& reduction) {
   std::vector<Pieces> pieces;
-  for (int rank = 0; rank < board_.ranks(); ++rank) pieces.push_back({{rank * part, part}});
+  for (int rank = 0; rank < sequencer_.ranks(); ++rank) pieces.push_back({{rank * part, part}});
   char* const result = static_cast<char*>(out);
   ReducePieces(tag, in, pieces, {result}, reduction, [](size_t) {});
 }
@@ -276,54 +279,54 @@ void SharedCollectives::ReduceScatter(uint64_t tag, const void* in, void* out, s
 // Here a chunk consists of one block for each rank.
 void SharedCollectives::ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
                                      absl::Span<char* const> results, const Reduction& reduction,
-                                     AtByte after) {
+                                     ProgressCallback after) {
   const char* const from = static_cast<const char*>(in);
-  const Pieces& own = pieces[board_.rank()];
+  const Pieces& own = pieces[sequencer_.rank()];
   const size_t own_bytes = BytesIn(own);
-  const size_t block = layout_.chunk / board_.ranks();
-  const size_t blocks = PiecesOf(MostBytesIn(pieces), block);
-  board_.Begin(tag);
+  const size_t block = layout_.chunk / sequencer_.ranks();
+  const size_t blocks = PieceCount(MaxBytesIn(pieces), block);
+  sequencer_.Begin(tag);
   for (size_t step = 0; step <= blocks; ++step) {
     if (step < blocks) {
-      board_.AwaitSlot();
+      sequencer_.AwaitSlot();
       CopyBlocks(step, block, pieces, from);
     }
     if (step >= 1) {
-      board_.AwaitPeers();
+      sequencer_.AwaitPeers();
       ReduceBlock(step - 1, block, own, from, results, reduction);
       after(std::min(step * block, own_bytes));
     }
-    if (step < blocks) board_.Publish();
+    if (step < blocks) sequencer_.Publish();
   }
 }
 
 void SharedCollectives::CopyBlocks(size_t index, size_t block, absl::Span<const Pieces> pieces,
                                    const char* in) {
-  for (int rank = 0; rank < board_.ranks(); ++rank) {
-    if (rank == board_.rank()) continue;
-    char* const to = Written() + rank * block;
-    ForRange(pieces[rank], index * block, block,
-             [&](const Part& part) { Copy(to + part.at, in + part.offset, part.bytes); });
+  for (int rank = 0; rank < sequencer_.ranks(); ++rank) {
+    if (rank == sequencer_.rank()) continue;
+    char* const to = OwnSlot() + rank * block;
+    ForEachOverlap(pieces[rank], index * block, block,
+                   [&](const Part& part) { Copy(to + part.at, in + part.offset, part.bytes); });
   }
 }
 
 void SharedCollectives::ReduceBlock(size_t index, size_t block, const Pieces& own, const char* in,
                                     absl::Span<char* const> results, const Reduction& reduction) {
-  ForRange(own, index * block, block, [&](const Part& part) {
-    for (int rank = 0; rank < board_.ranks(); ++rank) {
-      sources_[rank] = Read(rank) + board_.rank() * block + part.at;
+  ForEachOverlap(own, index * block, block, [&](const Part& part) {
+    for (int rank = 0; rank < sequencer_.ranks(); ++rank) {
+      sources_[rank] = PeerSlot(rank) + sequencer_.rank() * block + part.at;
     }
-    sources_[board_.rank()] = in + part.offset;
+    sources_[sequencer_.rank()] = in + part.offset;
     char* const out = results[part.piece] + (part.offset - own[part.piece].offset);
-    Combine(sources_, out, part.bytes, reduction, board_.ranks());
+    Combine(sources_, out, part.bytes, reduction, sequencer_.ranks());
   });
 }
 
 void SharedCollectives::Barrier(uint64_t tag) {
-  board_.Begin(tag);
-  board_.AwaitSlot();
-  board_.Publish();
-  board_.AwaitPeers();
+  sequencer_.Begin(tag);
+  sequencer_.AwaitSlot();
+  sequencer_.Publish();
+  sequencer_.AwaitPeers();
 }
 
 }  // namespace muster::internal

@@ -6,7 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "client/gloo/node_memory/step_board.h"
+#include "client/gloo/node_memory/step_sequencer.h"
 #include "client/src/base/reduction.h"
 #include "muster/data_type.h"
 #include "muster/reduce_op.h"
@@ -17,9 +17,9 @@ namespace muster::internal {
 struct SharedLayout {
   explicit SharedLayout(int ranks);
 
-  size_t board;    // bytes of the StepBoard, at the beginning
-  size_t chunk;    // bytes of data that a rank puts into one slot
-  size_t results;  // bytes of results that it reduced, after the chunk
+  size_t sequencer;  // bytes of the StepSequencer, at the beginning
+  size_t chunk;      // bytes of data that a rank puts into one slot
+  size_t results;    // bytes of results that it reduced, after the chunk
   size_t slot;
   size_t total;
 };
@@ -49,24 +49,24 @@ using Pieces = std::vector<Piece>;
 
 // A callback that gets a number of bytes, counted over all pieces of this rank from the first
 // piece.
-using AtByte = absl::FunctionRef<void(size_t end)>;
+using ProgressCallback = absl::FunctionRef<void(size_t end)>;
 
-// Collectives of ranks that share memory. Data passes through the slots of a StepBoard, one chunk
-// in each step: a rank writes one chunk while the other ranks read the chunk before.
+// Collectives of ranks that share memory. Data passes through the slots of a StepSequencer, one
+// chunk in each step: a rank writes one chunk while the other ranks read the chunk before.
 //
 // Reductions combine the ranks' elements in the order of the ranks, whatever the size: ((r0 op r1)
 // op r2) and so on. So all ranks get the same bits, on every run. Each rank reduces one slice of a
 // chunk for all ranks.
 //
-// All calls block, and throw what StepBoard throws. Sizes are in bytes. `tag` must be the same on
-// all ranks that make the same call, and different for different calls. Tests:
+// All calls block, and throw what StepSequencer throws. Sizes are in bytes. `tag` must be the same
+// on all ranks that make the same call, and different for different calls. Tests:
 // tests/client/gloo/shared_collectives_test.cc, bits_test.cc.
 class SharedCollectives {
  public:
-  // `memory` has the layout's total size, and was zero before the first rank used it. `names` is as
-  // StepBoard's.
-  SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped,
-                    std::vector<int> names = {});
+  // `memory` has the layout's total size, and was zero before the first rank used it. `group_ranks`
+  // is as StepSequencer's.
+  SharedCollectives(void* memory, int rank, int ranks, StepSequencer::Stopped stopped,
+                    std::vector<int> group_ranks = {});
 
   // `in` and `out` must be the same or disjoint.
   void AllReduce(uint64_t tag, const void* in, void* out, size_t bytes, const Reduction& reduction);
@@ -84,15 +84,17 @@ class SharedCollectives {
   // Copies each rank's pieces of `data` to the same places in the other ranks' `data`. Calls
   // `before` before it reads this rank's pieces up to that byte, so the data may still arrive
   // meanwhile.
-  void SpreadPieces(uint64_t tag, void* data, absl::Span<const Pieces> pieces, AtByte before);
+  void SpreadPieces(uint64_t tag, void* data, absl::Span<const Pieces> pieces,
+                    ProgressCallback before);
   // Gives each rank the reduction of its pieces over all ranks' `in`. `results` has a place for
   // each piece of this rank, which may be the place of the piece itself. Calls `after` when the
   // results up to that byte are there.
   void ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
-                    absl::Span<char* const> results, const Reduction& reduction, AtByte after);
+                    absl::Span<char* const> results, const Reduction& reduction,
+                    ProgressCallback after);
 
-  // Returns the board, to end its waits and to exchange last words.
-  StepBoard& board() { return board_; }
+  // Returns the sequencer, to end its waits and to exchange end notices.
+  StepSequencer& sequencer() { return sequencer_; }
 
  private:
   // The part of a chunk that one rank reduces.
@@ -104,11 +106,11 @@ class SharedCollectives {
   bool IsSmall(size_t bytes) const;
   Slice SliceOf(int rank, size_t bytes) const;
   char* SlotOf(int rank, int slot) const;
-  char* Written() const { return SlotOf(board_.rank(), board_.slot()); }
-  const char* Read(int rank) const { return SlotOf(rank, board_.slot_before()); }
+  char* OwnSlot() const { return SlotOf(sequencer_.rank(), sequencer_.slot()); }
+  const char* PeerSlot(int rank) const { return SlotOf(rank, sequencer_.slot_before()); }
 
-  void ReduceAtOnce(uint64_t tag, const void* in, void* out, size_t bytes,
-                    const Reduction& reduction);
+  void ReduceSmall(uint64_t tag, const void* in, void* out, size_t bytes,
+                   const Reduction& reduction);
   void ReduceInSlices(uint64_t tag, const void* in, void* out, size_t bytes,
                       const Reduction& reduction);
   void CopyToSlot(const char* chunk, size_t bytes);
@@ -123,7 +125,7 @@ class SharedCollectives {
 
   const SharedLayout layout_;
   char* const slots_;
-  StepBoard board_;
+  StepSequencer sequencer_;
   std::vector<const char*> sources_;  // by rank
 };
 

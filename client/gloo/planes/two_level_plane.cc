@@ -9,27 +9,27 @@
 namespace muster::internal {
 namespace {
 
-using Kind = NodeMessages::Kind;
+using Kind = InterNodeMessages::Kind;
 
 // The largest number of bytes, over all other nodes, that a first rank or a root sends alone. For
 // so little data, another step would cost more than sharing the work saves.
-constexpr size_t kAtOnce = size_t{128} << 10;
+constexpr size_t kSmallBytes = size_t{128} << 10;
 
 using Scratch = std::unique_ptr<char[]>;
 
 // Returns memory that is not zeroed.
 Scratch MakeScratch(size_t bytes) { return Scratch(new char[bytes]); }
 
-// The tags of the first and the second collective on a node's memory in one call.
+// The tags of the first and the second collective on a node's memory in one operation.
 uint64_t FirstTag(const Operation& operation) { return operation.WideTag(); }
 uint64_t SecondTag(const Operation& operation) { return ~operation.WideTag(); }
 
 // Returns the reduction on one node. For an average this is the sum; the division comes at the end.
-Reduction SumOf(const Operation& operation) {
+Reduction NodeReduction(const Operation& operation) {
   return {operation.type, operation.op == ReduceOp::kAverage ? ReduceOp::kSum : operation.op};
 }
 
-Pieces PiecesOf(const Pieces& by_rank, const std::vector<int>& ranks) {
+Pieces SelectPieces(const Pieces& by_rank, const std::vector<int>& ranks) {
   Pieces pieces;
   for (const int rank : ranks) pieces.push_back(by_rank[rank]);
   return pieces;
@@ -41,24 +41,25 @@ Pieces EvenPieces(int ranks, size_t bytes) {
   return pieces;
 }
 
-bool OnAll(int) { return true; }
+bool EveryNode(int) { return true; }
 
 }  // namespace
 
-struct TwoLevelPlane::Call {
-  Call(const GlooContext& context, const Operation& operation, Pieces pieces)
+struct TwoLevelPlane::CollectiveState {
+  CollectiveState(const GlooContext& context, const Operation& operation, Pieces pieces)
       : operation(operation), pieces(std::move(pieces)), messages(context, operation) {}
 
   const Operation& operation;
   const Pieces pieces;  // by rank
-  NodeMessages messages;
+  InterNodeMessages messages;
   std::vector<size_t> results;  // numbers of the receives from the other ranks in served()
 };
 
-class TwoLevelPlane::Partials {
+class TwoLevelPlane::PartialResults {
  public:
   // Posts the receives of `bytes` from one rank of each other node. `senders` is by node.
-  Partials(NodeMessages* messages, const std::vector<int>& senders, int own_node, size_t bytes)
+  PartialResults(InterNodeMessages* messages, const std::vector<int>& senders, int own_node,
+                 size_t bytes)
       : messages_(messages), bytes_(bytes), sources_(senders.size()) {
     char* next = messages_->Scratch(bytes * (senders.size() - 1));
     for (size_t node = 0; node < senders.size(); ++node) {
@@ -78,7 +79,7 @@ class TwoLevelPlane::Partials {
   }
 
  private:
-  NodeMessages* const messages_;
+  InterNodeMessages* const messages_;
   const size_t bytes_;
   std::vector<size_t> numbers_;
   std::vector<const char*> sources_;  // by node
@@ -92,12 +93,14 @@ TwoLevelPlane::TwoLevelPlane(NodeLayout nodes, int rank, const GlooContext& cont
   }
 }
 
-bool TwoLevelPlane::IsSmall(size_t bytes) const { return bytes * (node_count() - 1) <= kAtOnce; }
+bool TwoLevelPlane::IsSmall(size_t bytes) const {
+  return bytes * (node_count() - 1) <= kSmallBytes;
+}
 
 // ---- Reductions ----
 
 void TwoLevelPlane::AllReduce(const Operation& operation, const void* in, void* out) {
-  ReduceTo(&OnAll, operation, in, out);
+  ReduceTo(&EveryNode, operation, in, out);
 }
 
 void TwoLevelPlane::Reduce(const Operation& operation, const void* in, void* out) {
@@ -110,47 +113,48 @@ void TwoLevelPlane::Reduce(const Operation& operation, const void* in, void* out
 void TwoLevelPlane::Barrier(const Operation& operation) {
   const char arrived = 0;
   char all;
-  AllReduceAtOnce(operation, &arrived, &all, sizeof all);
+  AllReduceSmall(operation, &arrived, &all, sizeof all);
 }
 
-void TwoLevelPlane::ReduceTo(Nodes receives, const Operation& operation, const void* in,
+void TwoLevelPlane::ReduceTo(NodePredicate receives, const Operation& operation, const void* in,
                              void* out) {
   const size_t bytes = operation.bytes();
-  if (IsSmall(bytes)) return AllReduceAtOnce(operation, in, out, bytes);
+  if (IsSmall(bytes)) return AllReduceSmall(operation, in, out, bytes);
   const SigpipeGuard guard;
-  Call call(context_, operation, nodes_.SharesOf(bytes));
+  CollectiveState state(context_, operation, nodes_.EvenShares(bytes));
   char* const data = static_cast<char*>(out);
-  if (receives(node())) ExpectResults(&call, data);
+  if (receives(node())) PostResultReceives(&state, data);
   std::vector<char*> results;
-  for (const int rank : served()) results.push_back(data + call.pieces[rank].offset);
-  ReduceToOwners(&call, static_cast<const char*>(in), results);
-  SendResult(&call, results.back(), receives);
-  if (receives(node())) SpreadResults(&call, data);
-  call.messages.AwaitSent();
+  for (const int rank : served()) results.push_back(data + state.pieces[rank].offset);
+  ReduceToOwners(&state, static_cast<const char*>(in), results);
+  SendResult(&state, results.back(), receives);
+  if (receives(node())) SpreadResults(&state, data);
+  state.messages.AwaitSent();
 }
 
-void TwoLevelPlane::AllReduceAtOnce(const Operation& operation, const void* in, void* out,
-                                    size_t bytes) {
+void TwoLevelPlane::AllReduceSmall(const Operation& operation, const void* in, void* out,
+                                   size_t bytes) {
   const bool first = index() == 0;
   const Scratch partial = first && !alone() ? MakeScratch(bytes) : nullptr;
   if (!alone()) {
-    on_node().Reduce(FirstTag(operation), in, partial.get(), bytes, SumOf(operation), 0);
+    node_collectives().Reduce(FirstTag(operation), in, partial.get(), bytes,
+                              NodeReduction(operation), 0);
   }
   const char* const own = alone() ? static_cast<const char*>(in) : partial.get();
   if (first) ExchangePartials(operation, own, static_cast<char*>(out), bytes);
-  if (!alone()) on_node().Broadcast(SecondTag(operation), out, bytes, 0);
+  if (!alone()) node_collectives().Broadcast(SecondTag(operation), out, bytes, 0);
 }
 
 // Exchanges results among the first ranks of the nodes. `out` may be `own`.
 void TwoLevelPlane::ExchangePartials(const Operation& operation, const char* own, char* out,
                                      size_t bytes) {
   const SigpipeGuard guard;
-  std::vector<int> firsts;
-  for (const std::vector<int>& ranks : nodes_.nodes()) firsts.push_back(ranks.front());
-  NodeMessages messages(context_, operation);
-  Partials partials(&messages, firsts, node(), bytes);
+  std::vector<int> first_ranks;
+  for (const std::vector<int>& ranks : nodes_.nodes()) first_ranks.push_back(ranks.front());
+  InterNodeMessages messages(context_, operation);
+  PartialResults partials(&messages, first_ranks, node(), bytes);
   for (int i = 1; i < node_count(); ++i) {
-    messages.Send(Kind::kPartial, firsts[(node() + i) % node_count()], own, bytes);
+    messages.Send(Kind::kPartial, first_ranks[(node() + i) % node_count()], own, bytes);
   }
   messages.AwaitSent();
   partials.CombineWith(own, node(), operation, nodes_.ranks(), out);
@@ -159,39 +163,43 @@ void TwoLevelPlane::ExchangePartials(const Operation& operation, const char* own
 void TwoLevelPlane::ReduceScatter(const Operation& operation, const void* in, void* out) {
   const SigpipeGuard guard;
   const size_t part = operation.bytes();
-  Call call(context_, operation, EvenPieces(nodes_.ranks(), part));
+  CollectiveState state(context_, operation, EvenPieces(nodes_.ranks(), part));
   const size_t others = served().size() - 1;
-  char* const scratch = call.messages.Scratch(alone() ? 0 : others * part);
+  char* const scratch = state.messages.Scratch(alone() ? 0 : others * part);
   std::vector<char*> results;
   for (size_t i = 0; i < others; ++i) results.push_back(scratch + (alone() ? 0 : i * part));
   results.push_back(static_cast<char*>(out));
-  ReduceToOwners(&call, static_cast<const char*>(in), results);
-  call.messages.AwaitSent();
+  ReduceToOwners(&state, static_cast<const char*>(in), results);
+  state.messages.AwaitSent();
 }
 
-void TwoLevelPlane::ReduceToOwners(Call* call, const char* in, absl::Span<char* const> results) {
-  const Piece& own = call->pieces[rank_];
+void TwoLevelPlane::ReduceToOwners(CollectiveState* state, const char* in,
+                                   absl::Span<char* const> results) {
+  const Piece& own = state->pieces[rank_];
   std::vector<int> senders;
   for (int other = 0; other < node_count(); ++other) {
     senders.push_back(nodes_.Counterpart(rank_, other));
   }
-  Partials partials(&call->messages, senders, node(), own.bytes);
-  alone() ? SendServed(call, in) : ReduceOnNode(call, in, results);
-  partials.CombineWith(alone() ? in + own.offset : results.back(), node(), call->operation,
+  PartialResults partials(&state->messages, senders, node(), own.bytes);
+  alone() ? SendServedPieces(state, in) : ReduceOnNode(state, in, results);
+  partials.CombineWith(alone() ? in + own.offset : results.back(), node(), state->operation,
                        nodes_.ranks(), results.back());
 }
 
 // Reduces the pieces on this node, and sends each one as soon as it is reduced.
-void TwoLevelPlane::ReduceOnNode(Call* call, const char* in, absl::Span<char* const> results) {
+void TwoLevelPlane::ReduceOnNode(CollectiveState* state, const char* in,
+                                 absl::Span<char* const> results) {
   std::vector<Pieces> pieces;
-  for (const std::vector<int>& ranks : served_) pieces.push_back(PiecesOf(call->pieces, ranks));
+  for (const std::vector<int>& ranks : served_)
+    pieces.push_back(SelectPieces(state->pieces, ranks));
   const Pieces& own = pieces[index()];
   size_t sent = 0;
   size_t sent_bytes = 0;
-  on_node().ReducePieces(
-      FirstTag(call->operation), in, pieces, results, SumOf(call->operation), [&](size_t end) {
+  node_collectives().ReducePieces(
+      FirstTag(state->operation), in, pieces, results, NodeReduction(state->operation),
+      [&](size_t end) {
         for (; sent + 1 < own.size() && sent_bytes + own[sent].bytes <= end; ++sent) {
-          call->messages.Send(Kind::kPartial, served()[sent], results[sent], own[sent].bytes);
+          state->messages.Send(Kind::kPartial, served()[sent], results[sent], own[sent].bytes);
           sent_bytes += own[sent].bytes;
         }
       });
@@ -217,27 +225,27 @@ void TwoLevelPlane::AllGatherUneven(const Operation& operation, const void* in,
 void TwoLevelPlane::GatherPieces(const Operation& operation, const void* in, Pieces pieces,
                                  void* out) {
   const SigpipeGuard guard;
-  Call call(context_, operation, std::move(pieces));
-  const Piece& own = call.pieces[rank_];
+  CollectiveState state(context_, operation, std::move(pieces));
+  const Piece& own = state.pieces[rank_];
   char* const data = static_cast<char*>(out);
-  ExpectResults(&call, data);
-  SendResult(&call, static_cast<const char*>(in), &OnAll);
+  PostResultReceives(&state, data);
+  SendResult(&state, static_cast<const char*>(in), &EveryNode);
   if (in != data + own.offset && own.bytes > 0) std::memcpy(data + own.offset, in, own.bytes);
-  SpreadResults(&call, data);
-  call.messages.AwaitSent();
+  SpreadResults(&state, data);
+  state.messages.AwaitSent();
 }
 
 void TwoLevelPlane::Broadcast(const Operation& operation, void* data) {
   const SigpipeGuard guard;
-  IsSmall(operation.bytes()) ? BroadcastAtOnce(operation, data)
+  IsSmall(operation.bytes()) ? BroadcastSmall(operation, data)
                              : BroadcastInShares(operation, static_cast<char*>(data));
 }
 
-void TwoLevelPlane::BroadcastAtOnce(const Operation& operation, void* data) {
+void TwoLevelPlane::BroadcastSmall(const Operation& operation, void* data) {
   const int root = operation.peer;
   const int root_node = nodes_.node_of(root);
   const size_t bytes = operation.bytes();
-  NodeMessages messages(context_, operation);
+  InterNodeMessages messages(context_, operation);
   for (int other = 0; rank_ == root && other < node_count(); ++other) {
     if (other == root_node) continue;
     messages.Send(Kind::kResult, nodes_.nodes()[other].front(), data, bytes);
@@ -247,78 +255,79 @@ void TwoLevelPlane::BroadcastAtOnce(const Operation& operation, void* data) {
   }
   if (!alone()) {
     const int source = node() == root_node ? nodes_.index_of(root) : 0;
-    on_node().Broadcast(FirstTag(operation), data, bytes, source);
+    node_collectives().Broadcast(FirstTag(operation), data, bytes, source);
   }
   messages.AwaitSent();
 }
 
 void TwoLevelPlane::BroadcastInShares(const Operation& operation, char* data) {
   const int root_node = nodes_.node_of(operation.peer);
-  Call call(context_, operation, nodes_.SharesOf(operation.bytes(), root_node));
+  CollectiveState state(context_, operation, nodes_.EvenShares(operation.bytes(), root_node));
   if (node() == root_node) {
-    if (rank_ == operation.peer) SendServed(&call, data);
+    if (rank_ == operation.peer) SendServedPieces(&state, data);
     if (!alone()) {
-      on_node().Broadcast(FirstTag(operation), data, operation.bytes(),
-                          nodes_.index_of(operation.peer));
+      node_collectives().Broadcast(FirstTag(operation), data, operation.bytes(),
+                                   nodes_.index_of(operation.peer));
     }
-    if (rank_ != operation.peer) SendServed(&call, data);
+    if (rank_ != operation.peer) SendServedPieces(&state, data);
   } else {
-    const Piece& own = call.pieces[rank_];
-    ExpectResults(&call, data);
-    call.messages.AwaitReceived(call.messages.Receive(
+    const Piece& own = state.pieces[rank_];
+    PostResultReceives(&state, data);
+    state.messages.AwaitReceived(state.messages.Receive(
         Kind::kPartial, nodes_.Counterpart(rank_, root_node), data + own.offset, own.bytes));
-    SendResult(&call, data + own.offset, [&](int other) { return other != root_node; });
-    SpreadResults(&call, data);
+    SendResult(&state, data + own.offset, [&](int other) { return other != root_node; });
+    SpreadResults(&state, data);
   }
-  call.messages.AwaitSent();
+  state.messages.AwaitSent();
 }
 
-void TwoLevelPlane::SendServed(Call* call, const char* data) {
+void TwoLevelPlane::SendServedPieces(CollectiveState* state, const char* data) {
   for (const int rank : served()) {
-    const Piece& piece = call->pieces[rank];
+    const Piece& piece = state->pieces[rank];
     if (rank != rank_) {
-      call->messages.Send(Kind::kPartial, rank, data + piece.offset, piece.bytes);
+      state->messages.Send(Kind::kPartial, rank, data + piece.offset, piece.bytes);
     }
   }
 }
 
-void TwoLevelPlane::ExpectResults(Call* call, char* data) {
+void TwoLevelPlane::PostResultReceives(CollectiveState* state, char* data) {
   for (const int rank : served()) {
-    const Piece& piece = call->pieces[rank];
+    const Piece& piece = state->pieces[rank];
     if (rank == rank_) continue;
-    call->results.push_back(
-        call->messages.Receive(Kind::kResult, rank, data + piece.offset, piece.bytes));
+    state->results.push_back(
+        state->messages.Receive(Kind::kResult, rank, data + piece.offset, piece.bytes));
   }
 }
 
-void TwoLevelPlane::SendResult(Call* call, const char* own, Nodes receives) {
+void TwoLevelPlane::SendResult(CollectiveState* state, const char* own, NodePredicate receives) {
   for (int i = 1; i < node_count(); ++i) {
     const int other = (node() + i) % node_count();
     if (!receives(other)) continue;
-    call->messages.Send(Kind::kResult, nodes_.Counterpart(rank_, other), own,
-                        call->pieces[rank_].bytes);
+    state->messages.Send(Kind::kResult, nodes_.Counterpart(rank_, other), own,
+                         state->pieces[rank_].bytes);
   }
 }
 
 // Spreads this rank's own piece first, while the other pieces are still arriving.
-void TwoLevelPlane::SpreadResults(Call* call, char* data) {
+void TwoLevelPlane::SpreadResults(CollectiveState* state, char* data) {
   std::vector<Pieces> pieces;
   for (const std::vector<int>& ranks : served_) {
-    Pieces one = PiecesOf(call->pieces, ranks);
+    Pieces one = SelectPieces(state->pieces, ranks);
     std::rotate(one.begin(), one.end() - 1, one.end());
     pieces.push_back(std::move(one));
   }
   const Pieces& own = pieces[index()];
-  size_t got = 0;
+  size_t received = 0;
   size_t begin = own.front().bytes;  // of the next piece to arrive
   const auto await = [&](size_t end) {
-    for (; got < call->results.size() && begin < end; ++got) {
-      call->messages.AwaitReceived(call->results[got]);
-      begin += own[got + 1].bytes;
+    for (; received < state->results.size() && begin < end; ++received) {
+      state->messages.AwaitReceived(state->results[received]);
+      begin += own[received + 1].bytes;
     }
   };
-  if (!alone()) on_node().SpreadPieces(SecondTag(call->operation), data, pieces, await);
-  for (; got < call->results.size(); ++got) call->messages.AwaitReceived(call->results[got]);
+  if (!alone()) node_collectives().SpreadPieces(SecondTag(state->operation), data, pieces, await);
+  for (; received < state->results.size(); ++received)
+    state->messages.AwaitReceived(state->results[received]);
 }
 
 }  // namespace muster::internal

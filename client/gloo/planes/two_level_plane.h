@@ -6,10 +6,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "client/gloo/collectives/collective_plane.h"
-#include "client/gloo/collectives/collectives.h"
+#include "client/gloo/collectives/gloo_collectives.h"
 #include "client/gloo/node_memory/node_layout.h"
 #include "client/gloo/node_memory/node_memory.h"
-#include "client/gloo/planes/node_messages.h"
+#include "client/gloo/planes/inter_node_messages.h"
 
 namespace muster::internal {
 
@@ -50,29 +50,29 @@ class TwoLevelPlane final : public CollectivePlane {
 
  private:
   // The state of one collective in which each rank has a piece.
-  struct Call;
+  struct CollectiveState;
   // The other nodes' reductions of the piece that this rank owns.
-  class Partials;
+  class PartialResults;
 
   // The nodes, as a predicate, whose ranks get the result. On the other nodes' ranks, `out` must
   // have room for the whole result too.
-  using Nodes = absl::FunctionRef<bool(int node)>;
-  void ReduceTo(Nodes receives, const Operation& operation, const void* in, void* out);
-  void AllReduceAtOnce(const Operation& operation, const void* in, void* out, size_t bytes);
+  using NodePredicate = absl::FunctionRef<bool(int node)>;
+  void ReduceTo(NodePredicate receives, const Operation& operation, const void* in, void* out);
+  void AllReduceSmall(const Operation& operation, const void* in, void* out, size_t bytes);
   void ExchangePartials(const Operation& operation, const char* own, char* out, size_t bytes);
-  void BroadcastAtOnce(const Operation& operation, void* data);
+  void BroadcastSmall(const Operation& operation, void* data);
   void BroadcastInShares(const Operation& operation, char* data);
   void GatherPieces(const Operation& operation, const void* in, Pieces pieces, void* out);
 
   // `results` has a place for the reduction of each piece that this rank serves, its own last.
-  void ReduceToOwners(Call* call, const char* in, absl::Span<char* const> results);
-  void ReduceOnNode(Call* call, const char* in, absl::Span<char* const> results);
+  void ReduceToOwners(CollectiveState* state, const char* in, absl::Span<char* const> results);
+  void ReduceOnNode(CollectiveState* state, const char* in, absl::Span<char* const> results);
   // Sends the pieces of the other ranks in served() to these ranks.
-  void SendServed(Call* call, const char* data);
-  void ExpectResults(Call* call, char* data);
+  void SendServedPieces(CollectiveState* state, const char* data);
+  void PostResultReceives(CollectiveState* state, char* data);
   // Sends this rank's piece to its counterparts on the nodes in `receives`.
-  void SendResult(Call* call, const char* own, Nodes receives);
-  void SpreadResults(Call* call, char* data);
+  void SendResult(CollectiveState* state, const char* own, NodePredicate receives);
+  void SpreadResults(CollectiveState* state, char* data);
 
   bool IsSmall(size_t bytes) const;
   int node() const { return nodes_.node_of(rank_); }
@@ -80,7 +80,7 @@ class TwoLevelPlane final : public CollectivePlane {
   int node_count() const { return static_cast<int>(nodes_.nodes().size()); }
   bool alone() const { return memory_ == nullptr; }
   const std::vector<int>& served() const { return served_[index()]; }
-  SharedCollectives& on_node() { return memory_->collectives(); }
+  SharedCollectives& node_collectives() { return memory_->collectives(); }
 
   const NodeLayout nodes_;
   const int rank_;

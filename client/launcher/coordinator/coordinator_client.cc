@@ -83,9 +83,10 @@ absl::StatusOr<ResponseOf<Request>> CoordinatorClient::Call(const Request& reque
     const absl::Status status =
         FromGrpc((stub_->rpcs.get()->*kMethod)(&context, request, &response));
     if (group_ != nullptr) group_->RemoveCall(&context);
-    CallerCredentials::Judgement judgement = credentials.Judge(token, status, stub_->address);
-    if (judgement.send_again) continue;
-    if (!judgement.status.ok()) return judgement.status;
+    CallerCredentials::RetryDecision decision =
+        credentials.DecideRetry(token, status, stub_->address);
+    if (decision.retry_now) continue;
+    if (!decision.status.ok()) return decision.status;
     return response;
   }
 }
@@ -143,13 +144,13 @@ absl::Status CoordinatorClient::CheckHealth(absl::Duration timeout) {
 
 absl::StatusOr<muster::v1::ReportExitResponse> CoordinatorClient::ReportExit(
     const std::string& job, const std::string& secret, const std::optional<ProcessEnd>& end,
-    const std::string& given_up, bool told, absl::Duration timeout) {
+    const std::string& given_up, bool prints_loss, absl::Duration timeout) {
   muster::v1::ReportExitRequest request;
   request.set_job_id(job);
   request.set_secret(secret);
   if (end) end->signaled ? request.set_signal(end->code) : request.set_exit_code(end->code);
-  request.set_given_up(Printable(WholeCharacters(given_up, kMaxGivenUpBytes)));
-  request.set_told(told);
+  request.set_given_up(ReplaceUnprintable(TruncateUtf8(given_up, kMaxGivenUpBytes)));
+  request.set_told(prints_loss);
   return Call(request, timeout);
 }
 

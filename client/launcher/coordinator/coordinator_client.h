@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator/client_group.h"
-#include "client/launcher/wording/process_end.h"
+#include "client/launcher/outcome/process_end.h"
 #include "common/credential_files.h"
 #include "common/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
@@ -51,13 +51,11 @@ class CoordinatorClient {
 
   // Reports the end of a process to the coordinator. `secret` is the process secret. Without `end`,
   // the process was never started. `given_up` says why no process will replace it; empty if one
-  // may. `told` means that this launcher prints the loss to the same place as the coordinator's
-  // log.
-  absl::StatusOr<muster::v1::ReportExitResponse> ReportExit(const std::string& job,
-                                                            const std::string& secret,
-                                                            const std::optional<ProcessEnd>& end,
-                                                            const std::string& given_up, bool told,
-                                                            absl::Duration timeout);
+  // may. `prints_loss` means that this launcher prints the loss to the same place as the
+  // coordinator's log.
+  absl::StatusOr<muster::v1::ReportExitResponse> ReportExit(
+      const std::string& job, const std::string& secret, const std::optional<ProcessEnd>& end,
+      const std::string& given_up, bool prints_loss, absl::Duration timeout);
   absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
                                   absl::Duration timeout);
 

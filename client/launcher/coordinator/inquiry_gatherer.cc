@@ -19,15 +19,15 @@ using muster::v1::Inquiry;
 using muster::v1::ReportInquiryRequest;
 using observe::File;
 
-constexpr absl::Duration kAnswerTime = absl::Seconds(10);
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr int kMaxBundles = 10;
 // Time for the other nodes' reports, on which the verdict depends.
 constexpr absl::Duration kVerdictPatience = absl::Seconds(15);
 constexpr absl::Duration kVerdictPoll = absl::Milliseconds(200);
 
 // How many bytes of files to offer the coordinator, tried in turn until it accepts.
-constexpr size_t kRooms[] = {observe::kMaxNodeBytes, observe::kMaxNodeBytes / 16 * 15,
-                             observe::kMaxNodeBytes / 2, observe::kMaxNodeBytes / 8, 0};
+constexpr size_t kByteLimits[] = {observe::kMaxNodeBytes, observe::kMaxNodeBytes / 16 * 15,
+                                  observe::kMaxNodeBytes / 2, observe::kMaxNodeBytes / 8, 0};
 
 void SetFiles(const std::vector<File>& files, ReportInquiryRequest* report) {
   report->clear_files();
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> AwaitVerdict(CoordinatorClient* client, const std::s
   request.set_job_id(job);
   request.set_without_reports(true);
   for (const absl::Time give_up = SteadyNow() + kVerdictPatience; SteadyNow() < give_up;) {
-    const auto now = client->GetInquiry(request, kAnswerTime);
+    const auto now = client->GetInquiry(request, kCallTimeout);
     if (!now.ok()) return now.status();
     if (now->inquiry().number() != number) {
       return absl::NotFoundError("it was asked something else since; the verdict is in its log");
@@ -60,10 +60,10 @@ absl::StatusOr<std::string> AwaitVerdict(CoordinatorClient* client, const std::s
 }  // namespace
 
 void SendReport(CoordinatorClient* client, ReportInquiryRequest report, std::vector<File> files) {
-  for (const size_t room : kRooms) {
-    observe::Shrink(&files, room);
+  for (const size_t limit : kByteLimits) {
+    observe::Shrink(&files, limit);
     SetFiles(files, &report);
-    const absl::Status status = client->ReportInquiry(report, kAnswerTime);
+    const absl::Status status = client->ReportInquiry(report, kCallTimeout);
     if (!absl::IsResourceExhausted(status) || files.empty()) return;
   }
 }
@@ -91,7 +91,7 @@ void InquiryGatherer::Start(Task task) {
 }
 
 void InquiryGatherer::GiveUp(Task task, const absl::Status& why) {
-  tell_(absl::StrCat("what the ranks here are doing is not gathered: ", why.message()));
+  notify_(absl::StrCat("what the ranks here are doing is not gathered: ", why.message()));
   writing_ = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -114,7 +114,7 @@ std::optional<InquiryGatherer::Task> InquiryGatherer::Next() {
 }
 
 void InquiryGatherer::Deliver(Task task) {
-  std::vector<File> files = task.looks->Gather();
+  std::vector<File> files = task.inspection->Gather();
   if (task.inquiry.wants_files()) SendReport(task.client.get(), task.report, files);
   if (writing_) Write(task, std::move(files));
 }
@@ -126,17 +126,18 @@ void InquiryGatherer::Write(const Task& task, std::vector<File> files) {
   const Inquiry& inquiry = task.inquiry;
   const absl::StatusOr<std::string> verdict =
       AwaitVerdict(task.client.get(), task.report.job_id(), inquiry.number());
-  const std::string told =
+  const std::string conclusion =
       verdict.ok() ? absl::StrCat("verdict: ", *verdict)
                    : absl::StrCat("no verdict of the coordinator: ", verdict.status().message());
-  files.push_back(VerdictFile(absl::StrCat(verdict.ok() ? *verdict : told, "\n"), inquiry));
+  files.push_back(VerdictFile(absl::StrCat(verdict.ok() ? *verdict : conclusion, "\n"), inquiry));
   const std::string folder = absl::StrCat(debug_dir_, "/", observe::BundleName(BeganAt(inquiry)));
   const absl::Status written = observe::WriteFiles(folder, files);
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::string last_one = ++bundles_ == kMaxBundles ? "; it is the last one of this run" : "";
-  tell_(written.ok()
-            ? absl::StrCat("wrote what the ranks here are doing to ", folder, last_one, "; ", told)
-            : absl::StrCat("--debug-dir: ", written.message()));
+  const std::string last_bundle_note =
+      ++bundles_ == kMaxBundles ? "; it is the last one of this run" : "";
+  notify_(written.ok() ? absl::StrCat("wrote what the ranks here are doing to ", folder,
+                                      last_bundle_note, "; ", conclusion)
+                       : absl::StrCat("--debug-dir: ", written.message()));
 }
 
 }  // namespace muster::launcher

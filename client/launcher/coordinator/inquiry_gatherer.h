@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "client/launcher/coordinator/coordinator_client.h"
-#include "client/launcher/coordinator/rank_looks.h"
+#include "client/launcher/coordinator/rank_inspection.h"
 #include "client/observe/bundle/bundle.h"
 #include "muster/v1/coordinator.pb.h"
 
@@ -30,14 +30,14 @@ class InquiryGatherer : public std::enable_shared_from_this<InquiryGatherer> {
   // inquiry wants files, it is sent a second time with the files, as the final one.
   struct Task {
     std::shared_ptr<CoordinatorClient> client;
-    std::shared_ptr<const RankLooks> looks;
+    std::shared_ptr<const RankInspection> inspection;
     muster::v1::Inquiry inquiry;
     muster::v1::ReportInquiryRequest report;
   };
 
-  // `debug_dir` may be empty. `tell` gets one line for the user, on any thread.
-  InquiryGatherer(std::string debug_dir, std::function<void(std::string)> tell)
-      : debug_dir_(std::move(debug_dir)), tell_(std::move(tell)) {}
+  // `debug_dir` may be empty. `notify` gets one line for the user, on any thread.
+  InquiryGatherer(std::string debug_dir, std::function<void(std::string)> notify)
+      : debug_dir_(std::move(debug_dir)), notify_(std::move(notify)) {}
 
   // Returns whether a bundle is wanted for this inquiry. If true, the caller must call Start().
   // Call both from one thread.
@@ -56,7 +56,7 @@ class InquiryGatherer : public std::enable_shared_from_this<InquiryGatherer> {
   void GiveUp(Task task, const absl::Status& why);
 
   const std::string debug_dir_;
-  const std::function<void(std::string)> tell_;
+  const std::function<void(std::string)> notify_;
   std::atomic<bool> writing_{false};
 
   std::mutex mutex_;

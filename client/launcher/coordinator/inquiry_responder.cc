@@ -13,7 +13,7 @@
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/plan/node_name.h"
 #include "client/launcher/process/event_fd.h"
-#include "client/observe/stillness_watch.h"
+#include "client/observe/idle_sampler.h"
 #include "common/random_bytes.h"
 #include "common/start_thread.h"
 
@@ -27,7 +27,7 @@ using muster::v1::ReportInquiryRequest;
 
 // How long one GetInquiry call waits. Between calls, the thread notes which ranks stand still.
 constexpr absl::Duration kWait = absl::Seconds(5);
-constexpr absl::Duration kAnswerTime = absl::Seconds(10);
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr std::chrono::seconds kRetryPause{1};
 constexpr size_t kIdBytes = 16;
 
@@ -35,12 +35,12 @@ constexpr size_t kIdBytes = 16;
 
 struct InquiryResponder::State {
   State(const JobPlan& plan, std::shared_ptr<ClientGroup> clients,
-        std::shared_ptr<const OutputTails> last_words)
+        std::shared_ptr<const OutputTails> output_tails)
       : address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
         group(std::move(clients)),
-        tails(std::move(last_words)) {
+        tails(std::move(output_tails)) {
     launcher.set_id(RandomBytes(kIdBytes));
     launcher.set_node(NodeNameOf(plan));
     launcher.set_pid(getpid());
@@ -62,10 +62,10 @@ struct InquiryResponder::State {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait_for(lock, kRetryPause, [this] { return stopped; });
   }
-  void Tell(std::string line) {
+  void AddMessage(std::string line) {
     const std::lock_guard<std::mutex> lock(mutex);
-    news.push_back(std::move(line));
-    has_news.Set();
+    messages.push_back(std::move(line));
+    has_messages.Set();
   }
 
   std::vector<pid_t> Pids();
@@ -73,9 +73,9 @@ struct InquiryResponder::State {
   muster::v1::LauncherIdentity Identity();
   absl::StatusOr<Inquiry> Await(CoordinatorClient* client, absl::Duration wait);
   // Inspects the ranks and returns the report.
-  ReportInquiryRequest Look(const Inquiry& inquiry);
+  ReportInquiryRequest Inspect(const Inquiry& inquiry);
 
-  EventFd has_news;
+  EventFd has_messages;
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
@@ -84,15 +84,15 @@ struct InquiryResponder::State {
   muster::v1::LauncherIdentity launcher;
   // Used by the thread only:
   uint64_t last = 0;
-  observe::StillnessWatch watch;
-  std::shared_ptr<RankLooks> looks;  // the latest
+  observe::IdleSampler idle_sampler;
+  std::shared_ptr<RankInspection> inspection;  // the latest
 
   std::mutex mutex;
   std::condition_variable changed;
   // Guarded by mutex:
   std::vector<WatchedRank> ranks;
   std::vector<WatchedRank> ended;
-  std::vector<std::string> news;
+  std::vector<std::string> messages;
   bool stopped = false;
 };
 
@@ -116,18 +116,19 @@ absl::StatusOr<Inquiry> InquiryResponder::State::Await(CoordinatorClient* client
   request.set_after(last);
   request.mutable_wait_timeout()->set_seconds(absl::ToInt64Seconds(wait));
   *request.mutable_launcher() = Identity();
-  absl::StatusOr<GetInquiryResponse> response = client->GetInquiry(request, wait + kAnswerTime);
+  absl::StatusOr<GetInquiryResponse> response = client->GetInquiry(request, wait + kCallTimeout);
   if (!response.ok()) return response.status();
   return response->inquiry();
 }
 
-ReportInquiryRequest InquiryResponder::State::Look(const Inquiry& inquiry) {
-  looks = std::make_shared<RankLooks>(Ranks(), tails, looks.get());
+ReportInquiryRequest InquiryResponder::State::Inspect(const Inquiry& inquiry) {
+  inspection = std::make_shared<RankInspection>(Ranks(), tails, inspection.get());
   ReportInquiryRequest report;
   report.set_job_id(job);
   report.set_number(inquiry.number());
   *report.mutable_launcher() = Identity();
-  for (auto& seen : looks->Observe(watch.stillness())) *report.add_ranks() = std::move(seen);
+  for (auto& observation : inspection->Observe(idle_sampler.tracker()))
+    *report.add_ranks() = std::move(observation);
   for (const WatchedRank& rank : Ended()) *report.add_ranks() = EndedRank(rank);
   return report;
 }
@@ -138,22 +139,23 @@ void InquiryResponder::Answer(State* state, InquiryGatherer* gatherer,
                               const std::shared_ptr<CoordinatorClient>& client,
                               const Inquiry& inquiry) {
   const bool gathers = gatherer->Reserve(inquiry);
-  ReportInquiryRequest report = state->Look(inquiry);
+  ReportInquiryRequest report = state->Inspect(inquiry);
   // A report is complete if no files will follow.
   report.set_complete(!gathers || !inquiry.wants_files());
   SendReport(client.get(), report, {});
-  if (gathers) gatherer->Start({client, state->looks, inquiry, std::move(report)});
+  if (gathers) gatherer->Start({client, state->inspection, inquiry, std::move(report)});
 }
 
 InquiryResponder::InquiryResponder(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
                                    std::shared_ptr<const OutputTails> tails)
     : state_(std::make_shared<State>(plan, std::move(group), std::move(tails))),
       gatherer_(std::make_shared<InquiryGatherer>(
-          plan.debug_dir, [state = state_](std::string line) { state->Tell(std::move(line)); })) {
+          plan.debug_dir,
+          [state = state_](std::string line) { state->AddMessage(std::move(line)); })) {
   const auto run = [state = state_, gatherer = gatherer_] { Run(state.get(), gatherer.get()); };
   const absl::Status started = StartDetachedThread("look into hangs", run);
   if (started.ok()) return;
-  state_->Tell(
+  state_->AddMessage(
       absl::StrCat("no hang of this node's ranks can be looked into: ", started.message()));
 }
 
@@ -169,21 +171,21 @@ void InquiryResponder::SetRanks(std::vector<WatchedRank> living, std::vector<Wat
   state_->ended = std::move(ended);
 }
 
-int InquiryResponder::fd() const { return state_->has_news.fd(); }
+int InquiryResponder::fd() const { return state_->has_messages.fd(); }
 
 bool InquiryResponder::writing() const { return gatherer_->writing(); }
 
-std::vector<std::string> InquiryResponder::TakeNews() {
+std::vector<std::string> InquiryResponder::TakeMessages() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->has_news.Clear();
-  return std::exchange(state_->news, {});
+  state_->has_messages.Clear();
+  return std::exchange(state_->messages, {});
 }
 
 void InquiryResponder::Run(State* state, InquiryGatherer* gatherer) {
   const auto client =
       std::make_shared<CoordinatorClient>(state->address, state->credentials, state->group);
   while (!state->Stopped()) {
-    state->watch.Note(state->Pids());
+    state->idle_sampler.Sample(state->Pids());
     const absl::StatusOr<Inquiry> inquiry = state->Await(client.get(), kWait);
     if (absl::IsUnimplemented(inquiry.status())) return;  // an older coordinator
     if (!inquiry.ok()) {

@@ -8,7 +8,7 @@
 #include "client/launcher/coordinator/client_group.h"
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/coordinator/inquiry_gatherer.h"
-#include "client/launcher/coordinator/rank_looks.h"
+#include "client/launcher/coordinator/rank_inspection.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/output_tails.h"
 
@@ -32,9 +32,9 @@ class InquiryResponder {
   // ended; the report only says that they had started.
   void SetRanks(std::vector<WatchedRank> living, std::vector<WatchedRank> ended);
 
-  // Becomes readable when there are lines for the user. TakeNews() returns them.
+  // Becomes readable when there are lines for the user. TakeMessages() returns them.
   int fd() const;
-  std::vector<std::string> TakeNews();
+  std::vector<std::string> TakeMessages();
 
   // Returns whether a bundle is being written, or about to be written, to debug_dir. The line that
   // announces the bundle is available before this turns false, after at most half a minute.

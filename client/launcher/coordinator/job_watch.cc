@@ -19,21 +19,21 @@ using muster::v1::GetStatusResponse;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kAnswerTime = absl::Seconds(1);
-constexpr absl::Duration kShortest = absl::Seconds(2);
-constexpr absl::Duration kLongest = absl::Minutes(1);
-constexpr size_t kMostOwn = 4096;  // as many as one call may name
+constexpr absl::Duration kMinInterval = absl::Seconds(2);
+constexpr absl::Duration kMaxInterval = absl::Minutes(1);
+constexpr size_t kMaxOwn = 4096;  // as many as one call may name
 
 // Limits the load of all nodes together to a twentieth of one of the coordinator's cores. A brief
 // answer costs up to 200 microseconds.
 absl::Duration Interval(const JobPlan& plan) {
-  return std::clamp(absl::Milliseconds(4) * plan.nnodes, kShortest, kLongest);
+  return std::clamp(absl::Milliseconds(4) * plan.nnodes, kMinInterval, kMaxInterval);
 }
 
 // Returns the interval for a coordinator without brief answers. Its answers cost microseconds for
 // each rank.
-absl::Duration IntervalOfWholeAnswers(const JobPlan& plan) {
+absl::Duration WholeStatusInterval(const JobPlan& plan) {
   const absl::Duration fair = absl::Microseconds(50) * plan.nnodes * plan.world_size();
-  return std::clamp(fair, kShortest, kLongest);
+  return std::clamp(fair, kMinInterval, kMaxInterval);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ struct JobWatch::State {
         job(plan.job),
         group(std::move(clients)),
         brief_interval(Interval(plan)),
-        whole_interval(IntervalOfWholeAnswers(plan)),
+        whole_interval(WholeStatusInterval(plan)),
         interval(brief_interval) {}
 
   bool IsOwn(const std::string& incarnation) const {
@@ -95,14 +95,14 @@ JobWatch::~JobWatch() {
 
 // Launchers on other nodes may be older and poll with whole answers.
 absl::Duration JobWatch::Delay(const JobPlan& plan) {
-  return std::max(Interval(plan), IntervalOfWholeAnswers(plan)) + kAnswerTime;
+  return std::max(Interval(plan), WholeStatusInterval(plan)) + kAnswerTime;
 }
 
 void JobWatch::AddOwn(const std::string& incarnation) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   std::vector<std::string>& own = state_->own;
   own.push_back(incarnation);
-  if (own.size() > kMostOwn) own.erase(own.begin());
+  if (own.size() > kMaxOwn) own.erase(own.begin());
 }
 
 int JobWatch::fd() const { return state_->has_failed.fd(); }

@@ -54,7 +54,7 @@ struct RankReporter::State {
       : address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
-        tells(plan.hosted.has_value()),
+        prints_losses(plan.hosted.has_value()),
         group(std::move(clients)) {}
 
   absl::Status Send(CoordinatorClient* client, const Report& report, absl::Duration timeout) {
@@ -64,7 +64,7 @@ struct RankReporter::State {
                                         timeout);
     }
     const absl::StatusOr<muster::v1::ReportExitResponse> answer =
-        client->ReportExit(job, report.secret, end->end, end->given_up, tells, timeout);
+        client->ReportExit(job, report.secret, end->end, end->given_up, prints_losses, timeout);
     if (answer.ok() && !answer->loss().empty()) {
       const std::lock_guard<std::mutex> lock(mutex);
       losses.push_back({end->pid, answer->without_leave(), answer->loss()});
@@ -83,7 +83,7 @@ struct RankReporter::State {
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
-  const bool tells;  // prints ends to where the coordinator's log goes
+  const bool prints_losses;  // prints ends to where the coordinator's log goes
   const std::shared_ptr<ClientGroup> group;
   EventFd has_losses;
   std::mutex mutex;

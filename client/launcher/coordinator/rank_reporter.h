@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator/client_group.h"
+#include "client/launcher/outcome/process_end.h"
 #include "client/launcher/plan/job_plan.h"
-#include "client/launcher/wording/process_end.h"
 
 namespace muster::launcher {
 
@@ -45,7 +45,7 @@ class RankReporter {
   struct Loss {
     pid_t pid = -1;
     bool without_leave = false;  // the process exited with status 0 and had not called Leave
-    std::string words;
+    std::string description;
   };
   // fd() is readable while there are new losses. TakeLosses() returns them.
   int fd() const;

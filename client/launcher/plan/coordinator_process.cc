@@ -179,7 +179,7 @@ std::optional<HostPort> CoordinatorProcess::Address() {
 
 std::optional<HostPort> CoordinatorProcess::Page() const {
   if (!command_.metrics || command_.metrics->port == 0) return std::nullopt;
-  return AsSeenHere(*command_.metrics);
+  return LoopbackIfWildcard(*command_.metrics);
 }
 
 void CoordinatorProcess::RemoveDirectory() {

@@ -29,8 +29,8 @@ class LeftoverFinder {
   // Returns the processes that `rank`, one of `ranks.ended`, has left behind: its process group,
   // and processes that inherited `secret` (hexadecimal). `processes` are all descendants of this
   // process.
-  Leftovers Of(pid_t rank, const std::string& secret, const Ranks& ranks,
-               const std::vector<ProcessInfo>& processes);
+  Leftovers Find(pid_t rank, const std::string& secret, const Ranks& ranks,
+                 const std::vector<ProcessInfo>& processes);
 
  private:
   EnvironmentReader secrets_;

@@ -13,8 +13,8 @@ namespace muster::launcher {
 namespace {
 
 // Below the kernel's range of ephemeral ports.
-constexpr int kFirstShared = 20000;
-constexpr int kShared = 10000;
+constexpr int kFirstPort = 20000;
+constexpr int kPortCount = 10000;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ int MasterPort(const JobPlan& plan) {
   if (plan.master_port) return *plan.master_port;
   // A hash that is the same on every machine and in every build.
   const uint32_t hash = Fnv1a32(absl::StrCat(plan.coordinator.ToString(), " ", plan.job));
-  const int port = kFirstShared + static_cast<int>(hash % kShared);
+  const int port = kFirstPort + static_cast<int>(hash % kPortCount);
   return port == plan.coordinator.port ? port + 1 : port;
 }
 

@@ -12,15 +12,16 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
-constexpr absl::Duration kLookPatience = absl::Seconds(2);
+constexpr absl::Duration kUndecidedPatience = absl::Seconds(2);
 
 std::string Names(const std::vector<ProcessInfo>& processes) {
-  constexpr size_t kMost = 5;
+  constexpr size_t kMaxNames = 5;
   std::string text;
-  for (size_t i = 0; i < std::min(processes.size(), kMost); ++i) {
+  for (size_t i = 0; i < std::min(processes.size(), kMaxNames); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", processes[i].name, " (pid ", processes[i].pid, ")");
   }
-  if (processes.size() > kMost) absl::StrAppend(&text, ", ", processes.size() - kMost, " more");
+  if (processes.size() > kMaxNames)
+    absl::StrAppend(&text, ", ", processes.size() - kMaxNames, " more");
   return text;
 }
 
@@ -44,7 +45,7 @@ bool Cleanup::Step(absl::Time now) {
 bool Cleanup::Undecided(const std::vector<ProcessInfo>& processes, absl::Time now) {
   bool undecided = false;
   for (const ProcessInfo& process : processes) {
-    if (now < undecided_since_.emplace(process.pid, now).first->second + kLookPatience) {
+    if (now < undecided_since_.emplace(process.pid, now).first->second + kUndecidedPatience) {
       undecided = true;
     } else if (given_up_.insert(process.pid).second) {
       say_(absl::StrCat(

@@ -32,7 +32,7 @@ class Cleanup {
   bool Step(absl::Time now);
 
   // Cuts the grace period short: the next Step() sends SIGKILL.
-  void Hurry() {
+  void SkipGrace() {
     if (!killing_) deadline_ = absl::InfinitePast();
   }
 

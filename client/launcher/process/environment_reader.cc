@@ -13,7 +13,7 @@ namespace muster::launcher {
 namespace {
 
 // The most threads that read at once, including those that hang.
-constexpr int64_t kAtOnce = 64;
+constexpr int64_t kMaxThreads = 64;
 
 std::string ReadVariable(const std::string& path, const std::string& variable) {
   std::ifstream file(path);
@@ -44,7 +44,7 @@ EnvironmentReader::EnvironmentReader(std::string variable, std::string proc)
 
 std::vector<std::optional<std::string>> EnvironmentReader::ValuesOf(
     const std::vector<ProcessInfo>& processes) {
-  const std::map<Name, std::shared_ptr<Read>> before = std::exchange(reads_, {});
+  const std::map<ProcessKey, std::shared_ptr<Read>> before = std::exchange(reads_, {});
   for (const ProcessInfo& process : processes) {
     const auto found = before.find({process.pid, process.started});
     if (found != before.end()) reads_.insert(*found);
@@ -53,8 +53,8 @@ std::vector<std::optional<std::string>> EnvironmentReader::ValuesOf(
                                   [](const auto& read) { return !read.second->Value(); });
   std::vector<std::optional<std::string>> values;
   for (const ProcessInfo& process : processes) {
-    const Name name = {process.pid, process.started};
-    if (reads_.count(name) == 0 && reading < kAtOnce) {
+    const ProcessKey name = {process.pid, process.started};
+    if (reads_.count(name) == 0 && reading < kMaxThreads) {
       if (auto begun = Begin(process.pid)) reads_.emplace(name, std::move(begun));
       ++reading;
     }

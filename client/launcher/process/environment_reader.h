@@ -31,13 +31,13 @@ class EnvironmentReader {
 
  private:
   struct Read;
-  using Name = std::pair<pid_t, uint64_t>;  // pid and start time
+  using ProcessKey = std::pair<pid_t, uint64_t>;  // pid and start time
 
   std::shared_ptr<Read> Begin(pid_t pid) const;
 
   const std::string variable_;
   const std::string proc_;
-  std::map<Name, std::shared_ptr<Read>> reads_;  // shared with threads that may hang
+  std::map<ProcessKey, std::shared_ptr<Read>> reads_;  // shared with threads that may hang
 };
 
 }  // namespace muster::launcher

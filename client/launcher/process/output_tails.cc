@@ -9,7 +9,7 @@ void OutputTails::Add(const std::string& owner, absl::string_view chunk) {
   if (tail.size() > 2 * kMaxBytes) tail.erase(0, tail.size() - kMaxBytes - 1);
 }
 
-std::string OutputTails::Of(const std::string& owner) const {
+std::string OutputTails::TailOf(const std::string& owner) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto tail = tails_.find(owner);
   return tail == tails_.end() ? "" : tail->second;

@@ -18,7 +18,7 @@ class OutputTails {
   // Returns "" if nothing is known of this rank. If earlier output was dropped, returns more than
   // kMaxBytes, and the first line may be incomplete. Cut the text to kMaxBytes of whole lines
   // before you redact secrets in it.
-  std::string Of(const std::string& owner) const;
+  std::string TailOf(const std::string& owner) const;
 
  private:
   mutable std::mutex mutex_;

@@ -42,7 +42,7 @@ bool HasChildren() {
 }
 
 // Reaps the children that have ended. Returns false once this process has no children.
-bool ReapWhatHasEnded() {
+bool ReapEndedChildren() {
   while (true) {
     const pid_t pid = waitpid(-1, nullptr, WNOHANG);
     if (pid == 0) return true;
@@ -71,8 +71,9 @@ void EraseIf(std::vector<ProcessInfo>* processes,
                    processes->end());
 }
 
-std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> processes) {
-  const auto comes_of_known = [&](const ProcessInfo& process) {
+std::vector<ProcessInfo> WithoutDescendantsOf(std::set<pid_t> known,
+                                              std::vector<ProcessInfo> processes) {
+  const auto stems_from_known = [&](const ProcessInfo& process) {
     for (pid_t pid : {process.pid, process.parent, process.group, process.session}) {
       if (known.count(pid) > 0) return true;
     }
@@ -81,10 +82,10 @@ std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> p
   for (bool found = true; found;) {  // a new member may lead to others
     found = false;
     for (const ProcessInfo& process : processes) {
-      if (comes_of_known(process)) found |= known.insert(process.pid).second;
+      if (stems_from_known(process)) found |= known.insert(process.pid).second;
     }
   }
-  EraseIf(&processes, comes_of_known);
+  EraseIf(&processes, stems_from_known);
   return processes;
 }
 
@@ -99,7 +100,7 @@ int ChildSignalFd() {
 void KillDescendants(const std::function<Leftovers()>& pick) {
   // A process may fork between pick() and kill(). Therefore repeats until pick() returns none.
   const absl::Time give_up = SteadyNow() + kSweepPatience;
-  while (ReapWhatHasEnded() && SteadyNow() < give_up) {
+  while (ReapEndedChildren() && SteadyNow() < give_up) {
     const Leftovers left = pick();
     int signalled = 0;
     for (const ProcessInfo& process : left.processes) {

@@ -41,7 +41,8 @@ void EraseIf(std::vector<ProcessInfo>* processes,
 
 // Returns the processes that do not stem from a process in `known`. A process stems from `known` if
 // it is in it, descends from it, or is in a process group or session led by such a process.
-std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> processes);
+std::vector<ProcessInfo> WithoutDescendantsOf(std::set<pid_t> known,
+                                              std::vector<ProcessInfo> processes);
 
 // Blocks SIGCHLD, and returns a descriptor that becomes readable when a child ends, stops or
 // continues.

@@ -8,12 +8,12 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 // A process that stayed up for this long was healthy.
-constexpr absl::Duration kUp = absl::Seconds(10);
+constexpr absl::Duration kHealthyUptime = absl::Seconds(10);
 
 }  // namespace
 
 std::optional<absl::Duration> RestartBackoff::NextPause(absl::Time started, absl::Time ended) {
-  if (down_since_ == absl::InfinitePast() || ended - started >= kUp) {
+  if (down_since_ == absl::InfinitePast() || ended - started >= kHealthyUptime) {
     down_since_ = ended;
     pause_ = absl::ZeroDuration();
     return pause_;

@@ -11,11 +11,11 @@ namespace muster::launcher {
 namespace {
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-constexpr int kOthers[] = {SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+constexpr int kForwardedOnly[] = {SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 
 // timeout(1) signals its child, and then the process group that both are in. Both signals mean one
 // request. On a busy machine, timeout may pause between them.
-constexpr absl::Duration kSameWish = absl::Milliseconds(200);
+constexpr absl::Duration kRepeatWindow = absl::Milliseconds(200);
 
 bool IsIgnored(int signal) {
   struct sigaction action;
@@ -32,14 +32,14 @@ sigset_t SignalRelay::Signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : kEnding) sigaddset(&set, signal);
-  for (const int signal : kOthers) sigaddset(&set, signal);
+  for (const int signal : kForwardedOnly) sigaddset(&set, signal);
   for (const int signal : {SIGHUP, SIGTSTP}) {
     if (IsIgnored(signal)) sigdelset(&set, signal);
   }
   return set;
 }
 
-void SignalRelay::Pass(int signal, pid_t sender) {
+void SignalRelay::Forward(int signal, pid_t sender) {
   if (IsEndingSignal(signal)) {
     if (IsRepetition(signal, sender)) return;
     if (!ending_signal_) ending_signal_ = signal;
@@ -54,7 +54,8 @@ bool SignalRelay::IsRepetition(int signal, pid_t sender) {
   const absl::Time now = SteadyNow();
   // Measured from the signal that was forwarded, so that a user who sends many in a row gets
   // through.
-  if (signal == last_signal_ && sender == last_sender_ && now - last_time_ < kSameWish) return true;
+  if (signal == last_signal_ && sender == last_sender_ && now - last_time_ < kRepeatWindow)
+    return true;
   last_signal_ = signal;
   last_sender_ = sender;
   last_time_ = now;

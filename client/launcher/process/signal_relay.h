@@ -26,7 +26,7 @@ class SignalRelay {
 
   // Forwards a signal that was received from `sender`, a pid or 0. On SIGTSTP, stops this process,
   // and returns when it continues.
-  void Pass(int signal, pid_t sender);
+  void Forward(int signal, pid_t sender);
 
   // Returns the first signal that ends the run.
   std::optional<int> ending_signal() const { return ending_signal_; }

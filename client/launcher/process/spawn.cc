@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/launcher/wording/process_end.h"
+#include "client/launcher/outcome/process_end.h"
 
 namespace muster::launcher {
 namespace {

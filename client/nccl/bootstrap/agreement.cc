@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/base/outcome.h"
 #include "client/src/group/rank_names.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 
 namespace muster::internal {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr absl::Duration kLargestReserve = absl::Seconds(5);
 
 // Returns how well an error explains the other ranks' errors. An OK explains nothing.
-int Weight(const absl::Status& status) {
+int Precedence(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return 0;
@@ -54,38 +54,40 @@ std::string Pack(const absl::Status& own) {
 }
 
 // Returns the name of the program's call, for messages.
-std::string CallOf(absl::string_view what) {
-  return CallName(what == kSplitting ? kSplitCall : "Communicator::Create");
+std::string ProgramCall(absl::string_view what) {
+  return CallTypeName(what == kSplitting ? kSplitCall : "Communicator::Create");
 }
 
 }  // namespace
 
-absl::Duration ReserveOf(absl::Duration timeout) { return std::min(timeout / 4, kLargestReserve); }
+absl::Duration AgreementReserve(absl::Duration timeout) {
+  return std::min(timeout / 4, kLargestReserve);
+}
 
-absl::Status JoinOutcomes(const Group& group, absl::string_view what,
-                          const std::vector<absl::Status>& outcomes) {
+absl::Status CombineOutcomes(const Group& group, absl::string_view what,
+                             const std::vector<absl::Status>& outcomes) {
   const auto worst = std::max_element(
       outcomes.begin(), outcomes.end(),
-      [](const absl::Status& a, const absl::Status& b) { return Weight(a) < Weight(b); });
+      [](const absl::Status& a, const absl::Status& b) { return Precedence(a) < Precedence(b); });
   const absl::Status& own = outcomes[group.rank()];
   if (worst->ok()) return absl::OkStatus();
   std::vector<int> ranks;  // all ranks with an error of the same weight
   for (int i = 0; i < static_cast<int>(outcomes.size()); ++i) {
-    if (Weight(outcomes[i]) == Weight(*worst)) ranks.push_back(i);
+    if (Precedence(outcomes[i]) == Precedence(*worst)) ranks.push_back(i);
   }
-  if (Weight(own) < Weight(*worst)) return PeersError(group, what, ranks, *worst);
+  if (Precedence(own) < Precedence(*worst)) return PeersError(group, what, ranks, *worst);
   if (!absl::IsDeadlineExceeded(own)) return own;
   return absl::DeadlineExceededError(
       absl::StrCat(own.message(), "; the same on ", RankList(ranks), " of ", group.size()));
 }
 
-absl::Status Agree(const Group& group, absl::string_view what, const absl::Status& own,
-                   absl::Duration reserve, const Deadline& deadline) {
+absl::Status AgreeOnOutcome(const Group& group, absl::string_view what, const absl::Status& own,
+                            absl::Duration reserve, const Deadline& deadline) {
   CallOptions options = deadline.Remaining();
   if (!own.ok()) options = CallOptions{std::min(reserve, deadline.Left()), nullptr};
   const absl::StatusOr<std::vector<absl::Status>> outcomes =
-      Unpack(group.AllGatherBytes(Pack(own), CallOf(what), options));
-  if (outcomes.ok()) return JoinOutcomes(group, what, *outcomes);
+      Unpack(group.AllGatherBytes(Pack(own), ProgramCall(what), options));
+  if (outcomes.ok()) return CombineOutcomes(group, what, *outcomes);
   const absl::Status& why = outcomes.status();
   if (own.ok() || absl::IsAborted(why)) return why;
   return absl::Status(own.code(), absl::StrCat(own.message(), "; ", why.message()));

@@ -14,22 +14,22 @@ namespace muster::internal {
 inline constexpr char kSplitting[] = "splitting the communicator";
 inline constexpr char kSplitCall[] = "NcclCommunicator::Split";
 
-// Returns the part of a time-out that is kept for Agree(). Needed because NCCL alone does not tell
-// which rank failed.
-absl::Duration ReserveOf(absl::Duration timeout);
+// Returns the part of a time-out that is kept for AgreeOnOutcome(). Needed because NCCL alone does
+// not tell which rank failed.
+absl::Duration AgreementReserve(absl::Duration timeout);
 
 // Returns the status with which this rank ends work (`what`: "initializing NCCL") that must succeed
 // on all ranks. `outcomes` has every rank's outcome, in the group's order. OK only if all are OK.
 // Otherwise this rank's own error, unless another rank's error explains it better. The best
 // explanation is an error that a rank caused itself, then a broken connection, then a time-out.
-absl::Status JoinOutcomes(const Group& group, absl::string_view what,
-                          const std::vector<absl::Status>& outcomes);
+absl::Status CombineOutcomes(const Group& group, absl::string_view what,
+                             const std::vector<absl::Status>& outcomes);
 
 // Sends this rank's outcome to all ranks, in one collective of the group, and returns
-// JoinOutcomes(). If this rank has failed, it waits for the others for at most `reserve`. Other
+// CombineOutcomes(). If this rank has failed, it waits for the others for at most `reserve`. Other
 // errors are Group's: a lost member, or DEADLINE_EXCEEDED naming the ranks that did not get so far.
-absl::Status Agree(const Group& group, absl::string_view what, const absl::Status& own,
-                   absl::Duration reserve, const Deadline& deadline);
+absl::Status AgreeOnOutcome(const Group& group, absl::string_view what, const absl::Status& own,
+                            absl::Duration reserve, const Deadline& deadline);
 
 }  // namespace muster::internal
 

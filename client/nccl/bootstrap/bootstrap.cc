@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap/agreement.h"
-#include "client/nccl/bootstrap/config_texts.h"
+#include "client/nccl/bootstrap/config_strings.h"
 #include "client/nccl/bootstrap/ids.h"
 #include "client/nccl/bootstrap/nccl_peer_info.h"
 #include "client/nccl/bootstrap/settings.h"
@@ -15,7 +15,7 @@
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/features.h"
 #include "client/nccl/device/nccl_types.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/rendezvous.h"
 #include "muster/log.h"
@@ -58,8 +58,8 @@ absl::Status CheckNcclVersion(int version) {
                    NcclVersionText(kOldestNcclVersion), " or newer (see LD_LIBRARY_PATH)"));
 }
 
-absl::StatusOr<NcclPeerInfo> PeerInfoOf(const absl::StatusOr<Device>& device,
-                                        const NcclOptions& options) {
+absl::StatusOr<NcclPeerInfo> MakeNcclPeerInfo(const absl::StatusOr<Device>& device,
+                                              const NcclOptions& options) {
   if (!device.ok()) return device.status();
   const int version = LoadedNcclVersion();
   if (absl::Status status = CheckNcclVersion(version); !status.ok()) return status;
@@ -87,7 +87,7 @@ absl::StatusOr<NumberedGroup> ExchangeNcclPeerInfos(const Group& group,
 ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<ncclUniqueId>& ids,
                        ncclComm_t* comm) {
   config.blocking = 0;
-  KeepTexts(&config);
+  InternConfigStrings(&config);
   if (ids.size() > 1) {
     return ncclCommInitRankScalable(comm, group.size(), group.rank(), static_cast<int>(ids.size()),
                                     ids.data(), &config);
@@ -97,7 +97,7 @@ ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<nccl
 
 // Adds the exit code for an unhealthy node if the failure began on this node. It did not if a peer,
 // the deadline, the program or an argument caused it.
-absl::Status Blamed(const absl::Status& own, absl::Status agreed) {
+absl::Status WithNodeExitCode(const absl::Status& own, absl::Status agreed) {
   const bool here = !own.ok() && own.code() == agreed.code() && !absl::IsAborted(own) &&
                     !absl::IsCancelled(own) && !absl::IsDeadlineExceeded(own) &&
                     !absl::IsInvalidArgument(own);
@@ -117,15 +117,15 @@ std::unique_ptr<StopBoard> OpenStopBoard(absl::string_view secret) {
 
 absl::Status CheckNcclEnvironment() { return CheckNcclVariables(NcclVariables()); }
 
-absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::string_view what,
-                                const Deadline& deadline,
-                                absl::FunctionRef<absl::Status(const Deadline&)> initialize) {
-  const absl::Duration reserve = ReserveOf(deadline.timeout());
+absl::Status InitializeOnAllRanks(const Group& group, NcclHandle* handle, absl::string_view what,
+                                  const Deadline& deadline,
+                                  absl::FunctionRef<absl::Status(const Deadline&)> initialize) {
+  const absl::Duration reserve = AgreementReserve(deadline.timeout());
   absl::Status status = initialize(deadline.Without(reserve));
   // Stops the communicator while the other ranks are told.
   if (!status.ok() && handle != nullptr) handle->Fail(status);
   const absl::Status own = status;
-  status = Blamed(own, Agree(group, what, own, reserve, deadline));
+  status = WithNodeExitCode(own, AgreeOnOutcome(group, what, own, reserve, deadline));
   if (!status.ok() && handle != nullptr) {
     handle->Discard(status, deadline.Without(reserve / 4).when());
   }
@@ -143,7 +143,7 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
 
   const absl::StatusOr<Device> device = Prepare(group, options, prepare);
   absl::StatusOr<NumberedGroup> numbered =
-      ExchangeNcclPeerInfos(group, PeerInfoOf(device, options), deadline);
+      ExchangeNcclPeerInfos(group, MakeNcclPeerInfo(device, options), deadline);
   if (!numbered.ok()) return numbered.status();
   const Group& here = numbered->group();
   absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(here, RanksPerId(), deadline);
@@ -151,12 +151,12 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   const ncclUniqueId& id = ids->front();
   std::unique_ptr<StopBoard> board =
       OpenStopBoard(absl::string_view(id.internal, sizeof(id.internal)));
-  absl::Status status =
-      here.Barrier("ready to initialize NCCL", deadline.Without(ReserveOf(timeout)).Remaining());
+  absl::Status status = here.Barrier("ready to initialize NCCL",
+                                     deadline.Without(AgreementReserve(timeout)).Remaining());
   if (!status.ok()) return status;
   std::shared_ptr<NcclHandle> handle =
       NcclHandle::Open(group, *device, timeout, options.config.splitShare, std::move(board));
-  status = InitializeTogether(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
+  status = InitializeOnAllRanks(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
     return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {
       return BeginInit(group, options.config, *ids, comm);
     });

@@ -35,7 +35,7 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
 // Runs `initialize`, which makes `handle` ready, and agrees on the outcome with all ranks of
 // `group`: steps 4 and 5 above. All ranks must call it. `handle` is null on a rank that gets no
 // communicator. Discards `handle` on an error.
-absl::Status InitializeTogether(
+absl::Status InitializeOnAllRanks(
     const Group& group, NcclHandle* handle, absl::string_view what, const Deadline& deadline,
     absl::FunctionRef<absl::Status(const Deadline& deadline)> initialize);
 

@@ -43,7 +43,7 @@ absl::StatusOr<ncclUniqueId> ReadId(const Group& group, int creator, absl::strin
   return id;
 }
 
-absl::StatusOr<std::vector<ncclUniqueId>> ShareOne(const Group& group, const Deadline& deadline) {
+absl::StatusOr<std::vector<ncclUniqueId>> ShareOneId(const Group& group, const Deadline& deadline) {
   const std::string own = group.rank() == 0 ? CreateId() : "";
   const absl::StatusOr<std::string> packed =
       group.BroadcastBytes(own, 0, kTypeName, deadline.Remaining());
@@ -53,8 +53,8 @@ absl::StatusOr<std::vector<ncclUniqueId>> ShareOne(const Group& group, const Dea
   return std::vector<ncclUniqueId>{*id};
 }
 
-absl::StatusOr<std::vector<ncclUniqueId>> ShareMany(const Group& group, int ranks_per_id,
-                                                    const Deadline& deadline) {
+absl::StatusOr<std::vector<ncclUniqueId>> ShareManyIds(const Group& group, int ranks_per_id,
+                                                       const Deadline& deadline) {
   const std::string own = group.rank() % ranks_per_id == 0 ? CreateId() : "";
   const absl::StatusOr<std::vector<std::string>> packed =
       group.AllGatherBytes(own, kTypeName, deadline.Remaining());
@@ -82,7 +82,7 @@ int RanksPerId() {
 absl::StatusOr<std::vector<ncclUniqueId>> ShareIds(const Group& group, int ranks_per_id,
                                                    const Deadline& deadline) {
   const bool one = ranks_per_id == 0 || group.size() <= ranks_per_id;
-  return one ? ShareOne(group, deadline) : ShareMany(group, ranks_per_id, deadline);
+  return one ? ShareOneId(group, deadline) : ShareManyIds(group, ranks_per_id, deadline);
 }
 
 }  // namespace muster::internal

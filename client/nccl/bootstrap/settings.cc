@@ -50,7 +50,7 @@ constexpr const char* kAlikeOnAllRanks[] = {
 constexpr const char* kAlikeOnANode[] = {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE",
                                          "NCCL_CUMEM_HOST_ENABLE"};
 
-bool IsOfANode(absl::string_view name) {
+bool IsNodeSetting(absl::string_view name) {
   return std::find(std::begin(kAlikeOnANode), std::end(kAlikeOnANode), name) !=
          std::end(kAlikeOnANode);
 }
@@ -124,19 +124,20 @@ std::map<std::string, std::string> SettingsOf(const NcclPeerInfo& info) {
   return settings;
 }
 
-std::string Has(const std::map<std::string, std::string>& settings, const std::string& name) {
+std::string DescribeSetting(const std::map<std::string, std::string>& settings,
+                            const std::string& name) {
   const auto found = settings.find(name);
   if (found == settings.end()) return absl::StrCat("has no ", name);
-  return absl::StrCat("has ", name, "=", Printable(found->second));
+  return absl::StrCat("has ", name, "=", ReplaceUnprintable(found->second));
 }
 
-absl::Status Differ(const Group& group, int first, int second, const std::string& name,
-                    const std::vector<std::map<std::string, std::string>>& settings) {
+absl::Status DifferenceError(const Group& group, int first, int second, const std::string& name,
+                             const std::vector<std::map<std::string, std::string>>& settings) {
   return absl::FailedPreconditionError(absl::StrCat(
-      DescribePeer(group, first), " ", Has(settings[first], name), " and ",
-      DescribePeer(group, second), " ", Has(settings[second], name),
+      DescribePeer(group, first), " ", DescribeSetting(settings[first], name), " and ",
+      DescribePeer(group, second), " ", DescribeSetting(settings[second], name),
       "; each rank decides by it how it speaks to its peers: set it alike on all ranks",
-      IsOfANode(name) ? " of a node" : "", " (see also NCCL's configuration files)"));
+      IsNodeSetting(name) ? " of a node" : "", " (see also NCCL's configuration files)"));
 }
 
 // Returns the first name in which the two differ, or an empty text.
@@ -146,7 +147,7 @@ std::string Difference(const std::map<std::string, std::string>& a,
     for (const auto& [name, value] : *of) {
       const auto found = with->find(name);
       if (found != with->end() && found->second == value) continue;
-      if (one_node || !IsOfANode(name)) return name;
+      if (one_node || !IsNodeSetting(name)) return name;
     }
   }
   return "";
@@ -174,7 +175,7 @@ absl::Status CheckNcclVariables(const std::map<std::string, NcclVariable>& varia
     if (found == variables.end() || !is_bad(found->second.value)) return absl::OkStatus();
     const std::string& place = found->second.place;
     return absl::FailedPreconditionError(
-        absl::StrCat(name, " is set ('", Printable(found->second.value), "')",
+        absl::StrCat(name, " is set ('", ReplaceUnprintable(found->second.value), "')",
                      place.empty() ? "" : absl::StrCat(" in ", place), ": ", why));
   };
   absl::Status status = refuse(
@@ -212,9 +213,9 @@ absl::Status CheckSettings(const Group& group, const std::vector<NcclPeerInfo>& 
     settings.push_back(SettingsOf(infos[i]));
     const int first = first_of_node.emplace(group.member(i).node_id, i).first->second;
     std::string name = Difference(settings[first], settings[i], /*one_node=*/true);
-    if (!name.empty()) return Differ(group, first, i, name, settings);
+    if (!name.empty()) return DifferenceError(group, first, i, name, settings);
     name = Difference(settings[0], settings[i], /*one_node=*/false);
-    if (!name.empty()) return Differ(group, 0, i, name, settings);
+    if (!name.empty()) return DifferenceError(group, 0, i, name, settings);
   }
   return absl::OkStatus();
 }

@@ -21,11 +21,11 @@ std::string RanksText(const SplitRanks& part) {
   return RankList(sorted);
 }
 
-absl::Status Disagreement(const Group& group, int first, const SplitRanks& firsts, int second,
-                          const SplitRanks& seconds) {
+absl::Status Disagreement(const Group& group, int first, const SplitRanks& first_part, int second,
+                          const SplitRanks& second_part) {
   return absl::FailedPreconditionError(
-      absl::StrCat(DescribePeer(group, first), " asks for ", RanksText(firsts), " and ",
-                   DescribePeer(group, second), " for ", RanksText(seconds),
+      absl::StrCat(DescribePeer(group, first), " asks for ", RanksText(first_part), " and ",
+                   DescribePeer(group, second), " for ", RanksText(second_part),
                    "; the ranks of a part must all ask for the same ranks in the same order"));
 }
 

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/nccl/communicator/handle.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 
 namespace muster::internal {
 namespace {
@@ -35,7 +35,7 @@ bool HasEnvironmentPlugin() {
   return true;
 }
 
-absl::Status WordsForOthers(const absl::Status& why) {
+absl::Status ErrorForOthers(const absl::Status& why) {
   return Reworded(why, absl::StrCat(why.message(),
                                     "; NCCL ended this communicator with that one, because they "
                                     "share resources (splitShare, or "
@@ -69,9 +69,9 @@ bool NcclFamily::End(const NcclHandle* first, const absl::Status& why) {
     if (why.ok() || !end_.ok()) return false;
     first_ = first;
     end_ = why;
-    end_of_others_ = first == nullptr ? why : WordsForOthers(why);
+    others_end_ = first == nullptr ? why : ErrorForOthers(why);
   }
-  for (const std::shared_ptr<NcclHandle>& member : Members()) member->NoticeEnd();
+  for (const std::shared_ptr<NcclHandle>& member : Members()) member->NotifyEnd();
   return true;
 }
 
@@ -79,9 +79,9 @@ void NcclFamily::AnnounceStop() {
   for (const std::shared_ptr<NcclHandle>& member : Members()) member->AnnounceOwnStop();
 }
 
-absl::Status NcclFamily::EndOf(const NcclHandle* member) const {
+absl::Status NcclFamily::MemberHealth(const NcclHandle* member) const {
   absl::MutexLock lock(&mutex_);
-  return member == first_ ? end_ : end_of_others_;
+  return member == first_ ? end_ : others_end_;
 }
 
 bool SharesResources(int split_share) {

@@ -37,7 +37,7 @@ class NcclFamily {
 
   // Returns OK, or why `member` has ended. If another member failed, the text says that the two
   // share resources.
-  absl::Status EndOf(const NcclHandle* member) const;
+  absl::Status MemberHealth(const NcclHandle* member) const;
 
  private:
   std::vector<std::shared_ptr<NcclHandle>> Members() const;
@@ -46,7 +46,7 @@ class NcclFamily {
   std::vector<std::weak_ptr<NcclHandle>> members_ ABSL_GUARDED_BY(mutex_);
   const NcclHandle* first_ ABSL_GUARDED_BY(mutex_) = nullptr;  // compared only, never dereferenced
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
-  absl::Status end_of_others_ ABSL_GUARDED_BY(mutex_);
+  absl::Status others_end_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Returns whether a communicator that has just been created shares its resources with communicators

@@ -18,11 +18,11 @@ namespace muster::internal {
 namespace {
 
 // The work that could not get a thread yet. Thread-safe.
-class Postponed {
+class DeferredWork {
  public:
-  static Postponed& Get() {
-    static Postponed* const postponed = new Postponed;  // threads may outlive main()
-    return *postponed;
+  static DeferredWork& Get() {
+    static DeferredWork* const deferred_work = new DeferredWork;  // threads may outlive main()
+    return *deferred_work;
   }
 
   void Add(std::function<void()> work) {
@@ -55,10 +55,10 @@ void FreeOnDevice(int device, absl::string_view what, std::function<void()> free
   };
   const absl::Status started = StartDetachedThread("free what is on a GPU", [work] {
     work();
-    Postponed::Get().RunAll();
+    DeferredWork::Get().RunAll();
   });
   if (!started.ok()) {
-    Postponed::Get().Add(work);
+    DeferredWork::Get().Add(work);
     Log(LogLevel::kWarning,
         absl::StrCat(what, " is freed with the next communicator that is freed: GPU ", device,
                      " may be busy, and ", started.message()));

@@ -79,7 +79,7 @@ NcclHandle::NcclHandle(const Group& group, const Device& device, absl::Duration 
       timeout_(timeout),
       rank_(group.rank()),
       size_(group.size()),
-      self_(absl::StrCat(DescribePeer(group, group.rank()), " with ", device.Describe())),
+      description_(absl::StrCat(DescribePeer(group, group.rank()), " with ", device.Describe())),
       incarnations_(IncarnationsOf(group)),
       split_share_(split_share),
       family_(std::move(family)),
@@ -91,7 +91,7 @@ ncclComm_t NcclHandle::comm() const {
 }
 
 std::string NcclHandle::Title(absl::string_view what) const {
-  return absl::StrCat(what, " on ", self_);
+  return absl::StrCat(what, " on ", description_);
 }
 
 absl::Status NcclHandle::CheckProcess() const {
@@ -101,28 +101,28 @@ absl::Status NcclHandle::CheckProcess() const {
                    ", which created this communicator; NCCL works only in the latter"));
 }
 
-absl::Status NcclHandle::Enter(absl::string_view what, const Deadline& deadline) {
+absl::Status NcclHandle::Acquire(absl::string_view what, const Deadline& deadline) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  const auto mine = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !EndOfThis().ok() || owner_ == std::thread::id();
+  const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !FamilyHealth().ok() || owner_ == std::thread::id();
   };
   absl::MutexLock lock(&mutex_);
-  if (!mutex_.AwaitWithTimeout(absl::Condition(&mine), deadline.Left())) {
+  if (!mutex_.AwaitWithTimeout(absl::Condition(&available), deadline.Left())) {
     return absl::DeadlineExceededError(
         absl::StrCat(Title(what), " waited ", absl::FormatDuration(deadline.timeout()),
                      " for another thread's call on this communicator"));
   }
-  if (absl::Status end = EndOfThis(); !end.ok()) return end;
+  if (absl::Status end = FamilyHealth(); !end.ok()) return end;
   owner_ = std::this_thread::get_id();
   return absl::OkStatus();
 }
 
-void NcclHandle::Leave() {
+void NcclHandle::Release() {
   {
     absl::MutexLock lock(&mutex_);
     owner_ = std::thread::id();
   }
-  if (!EndOfThis().ok()) Stopper::Get().Wake();
+  if (!FamilyHealth().ok()) Stopper::Get().Wake();
 }
 
 bool NcclHandle::InGroup() const {
@@ -130,14 +130,14 @@ bool NcclHandle::InGroup() const {
   return groups_ > 0 && owner_ == std::this_thread::get_id();
 }
 
-void NcclHandle::LimitOperations(const std::optional<Deadline>& deadline) {
+void NcclHandle::SetOperationDeadline(const std::optional<Deadline>& deadline) {
   absl::MutexLock lock(&mutex_);
-  limit_ = deadline;
+  operation_deadline_ = deadline;
 }
 
 Deadline NcclHandle::OperationDeadline() const {
   absl::MutexLock lock(&mutex_);
-  return limit_.value_or(Deadline(timeout_, nullptr));
+  return operation_deadline_.value_or(Deadline(timeout_, nullptr));
 }
 
 // Returns the asynchronous state. Without a communicator, nothing can have failed.
@@ -152,7 +152,7 @@ ncclResult_t NcclHandle::AsyncResult() {
 // the communicator's next call joins it (src/group.cc, ncclGroupJobMain). That next call may come
 // from another thread, or after the calling thread has ended. Every function that checks whether a
 // communicator is ready joins the job; ncclCommCount is the cheapest.
-void NcclHandle::ForgetCall() {
+void NcclHandle::JoinCompletedCall() {
   int ranks = 0;
   if (comm_ != nullptr) ncclCommCount(comm_, &ranks);
 }
@@ -178,7 +178,7 @@ absl::Status NcclHandle::Complete(absl::string_view what, const Deadline& deadli
     {
       absl::MutexLock lock(&mutex_);
       result = AsyncResult();
-      if (result == ncclSuccess) ForgetCall();
+      if (result == ncclSuccess) JoinCompletedCall();
     }
     if (result != ncclInProgress) break;
     if (absl::Status expired = deadline.Check(); !expired.ok()) {
@@ -190,7 +190,7 @@ absl::Status NcclHandle::Complete(absl::string_view what, const Deadline& deadli
 
 absl::Status NcclHandle::Initialize(absl::string_view what, const Deadline& deadline,
                                     absl::FunctionRef<ncclResult_t(ncclComm_t*)> begin) {
-  if (absl::Status status = Enter(what, deadline); !status.ok()) return status;
+  if (absl::Status status = Acquire(what, deadline); !status.ok()) return status;
   // Runs without the mutex, since it may take long. No other thread can know the communicator yet.
   ncclComm_t comm = nullptr;
   const ncclResult_t result = begin(&comm);
@@ -204,14 +204,14 @@ absl::Status NcclHandle::Initialize(absl::string_view what, const Deadline& dead
     ready_ = true;
     shares_with_children_ = SharesResources(split_share_);
   }
-  Leave();
+  Release();
   return status;
 }
 
 absl::Status NcclHandle::Run(absl::string_view what, const Deadline& deadline, Call call) {
-  if (absl::Status status = Enter(what, deadline); !status.ok()) return status;
+  if (absl::Status status = Acquire(what, deadline); !status.ok()) return status;
   absl::Status status = Complete(what, deadline, CallUnlocked(call));
-  Leave();
+  Release();
   return status;
 }
 
@@ -222,7 +222,7 @@ absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
 absl::Status NcclHandle::Operate(absl::string_view what, const Deadline& deadline, Call call) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (InGroup()) {
-    if (absl::Status end = EndOfThis(); !end.ok()) return end;
+    if (absl::Status end = FamilyHealth(); !end.ok()) return end;
     const ncclResult_t result = CallUnlocked(call);
     return result == ncclSuccess || result == ncclInProgress ? absl::OkStatus()
                                                              : NcclStatus(Title(what), result);
@@ -237,7 +237,7 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
   const Deadline deadline = OperationDeadline();
   const bool outermost = !InGroup();
   if (outermost) {
-    if (absl::Status status = Enter(kWhat, deadline); !status.ok()) return End(status);
+    if (absl::Status status = Acquire(kWhat, deadline); !status.ok()) return End(status);
   }
   {
     absl::MutexLock lock(&mutex_);
@@ -255,14 +255,14 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
   }
   if (!outermost) return status;
   if (status.ok()) status = Complete(kWhat, deadline, result);
-  Leave();
+  Release();
   return status.ok() ? status : End(status);
 }
 
 absl::Status NcclHandle::Poll(absl::string_view what) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   absl::MutexLock lock(&mutex_);
-  if (absl::Status end = EndOfThis(); !end.ok()) return end;
+  if (absl::Status end = FamilyHealth(); !end.ok()) return end;
   if (absl::Status stopped = CheckPeers(what); !stopped.ok()) return stopped;
   if (calling_) return absl::OkStatus();  // NCCL allows no second thread
   const ncclResult_t result = AsyncResult();

@@ -97,7 +97,7 @@ class NcclHandle {
   absl::Status Operate(absl::string_view what, const Deadline& deadline, Call call);
 
   // Sets a deadline for later Operate() and Grouped() calls, in place of timeout().
-  void LimitOperations(const std::optional<Deadline>& deadline);
+  void SetOperationDeadline(const std::optional<Deadline>& deadline);
 
   // Runs `calls`; the operations that it starts with Operate() become one NCCL group.
   absl::Status Grouped(absl::FunctionRef<absl::Status()> calls);
@@ -152,10 +152,10 @@ class NcclHandle {
   void AnnounceStop();
   // Sleeps for 100 ms if the job has ended and the communicator spans nodes. Ranks on other nodes
   // cannot see the board, so they should hear of the end before NCCL stops here.
-  void AwaitNewsElsewhere() const;
+  void DelayForOtherNodes() const;
 
   // Returns whether this communicator or its job has ended, and no thread has begun to stop it.
-  bool IsCondemned();
+  bool NeedsStop();
   // Takes the communicator from its callers for good. Returns false while a call is in progress.
   bool Seize();
   // Returns whether ncclCommRevoke may be called: the communicator is initialized, is not being
@@ -163,7 +163,7 @@ class NcclHandle {
   // others may still need it.
   bool CanRevoke() const;
   // Takes the ncclComm_t, which only the caller uses and frees from then on. May return null.
-  ncclComm_t Take();
+  ncclComm_t ReleaseComm();
   // Marks the communicator as stopped and, if `freed`, as freed by NCCL.
   void MarkStopped(bool freed);
   // Frees the communicator if it is stopped and its owner has gone.
@@ -172,7 +172,7 @@ class NcclHandle {
   // ---- For the family ----
 
   // Wakes the threads that wait on this object, because the family has ended.
-  void NoticeEnd();
+  void NotifyEnd();
   // Announces the stop on this object's board only.
   void AnnounceOwnStop();
 
@@ -191,8 +191,8 @@ class NcclHandle {
   absl::Status CheckProcess() const;
   // Blocks until no other thread has the communicator, and takes it. Returns health() if that ends
   // first.
-  absl::Status Enter(absl::string_view what, const Deadline& deadline);
-  void Leave();
+  absl::Status Acquire(absl::string_view what, const Deadline& deadline);
+  void Release();
   Deadline OperationDeadline() const;
   bool InGroup() const;
   // Makes a call on the communicator, which this thread must have, without holding the lock.
@@ -205,8 +205,8 @@ class NcclHandle {
   void Destroy();
   ncclResult_t AsyncResult() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes NCCL release what it keeps for the completed call.
-  void ForgetCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status EndOfThis() const { return family_->EndOf(this); }
+  void JoinCompletedCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status FamilyHealth() const { return family_->MemberHealth(this); }
   // Returns OK, or an error that names the peer that has stopped NCCL: DEADLINE_EXCEEDED if that
   // peer's time was up, otherwise UNAVAILABLE.
   absl::Status CheckPeers(absl::string_view what) const;
@@ -220,7 +220,7 @@ class NcclHandle {
   const absl::Duration timeout_;
   const int rank_;
   const int size_;
-  const std::string self_;  // for messages
+  const std::string description_;  // for messages
   const std::vector<std::string> incarnations_;
   const int split_share_;
   const std::shared_ptr<NcclFamily> family_;
@@ -236,7 +236,7 @@ class NcclHandle {
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;  // the owner has gone before the stop
   std::thread::id owner_ ABSL_GUARDED_BY(mutex_);   // the thread that has the communicator
   bool calling_ ABSL_GUARDED_BY(mutex_) = false;    // that thread is inside a call of NCCL
-  std::optional<Deadline> limit_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Deadline> operation_deadline_ ABSL_GUARDED_BY(mutex_);
   int groups_ ABSL_GUARDED_BY(mutex_) = 0;  // Grouped() calls in progress, nested
   Subscription failure_;                    // last, since its callback uses the others
 };

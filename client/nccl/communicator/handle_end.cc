@@ -16,13 +16,13 @@ namespace muster::internal {
 namespace {
 
 // The daemon tells all members of a loss within some milliseconds of each other.
-constexpr absl::Duration kNewsWait = absl::Milliseconds(100);
+constexpr absl::Duration kOtherNodesDelay = absl::Milliseconds(100);
 
 }  // namespace
 
 absl::Status NcclHandle::health() const {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  return EndOfThis();
+  return FamilyHealth();
 }
 
 bool NcclHandle::MarkFailed(const NcclHandle* first, const absl::Status& why) {
@@ -34,7 +34,7 @@ void NcclHandle::Fail(const absl::Status& why) {
 }
 
 // Waiting threads evaluate their conditions again when the lock is released.
-void NcclHandle::NoticeEnd() { const absl::MutexLock lock(&mutex_); }
+void NcclHandle::NotifyEnd() { const absl::MutexLock lock(&mutex_); }
 
 bool NcclHandle::AwaitStopped(SteadyTime deadline) const {
   const auto stopped = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -103,7 +103,7 @@ void NcclHandle::Close(const Deadline& deadline) {
   if (!status.ok()) Fail(status);
   failure_.Reset();
   if (healthy && !status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", TextOf(status)));
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", LogText(status)));
   }
   if (status.ok()) {
     Destroy();
@@ -141,7 +141,7 @@ void NcclHandle::Free(SteadyTime deadline) {
     Log(LogLevel::kWarning, absl::StrCat(Title("the communicator"),
                                          " is freed later, if ever: NCCL has not stopped yet; it "
                                          "ended with: ",
-                                         TextOf(health())));
+                                         LogText(health())));
     {
       absl::MutexLock lock(&mutex_);
       abandoned_ = true;
@@ -167,7 +167,7 @@ void NcclHandle::Destroy() {
   if (state != ncclSuccess) AnnounceStop();
   FreeOnDevice(device_.index, Title("the communicator"), [comm, state, title = Title("freeing")] {
     const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
-    if (result != ncclSuccess) Log(LogLevel::kWarning, TextOf(NcclStatus(title, result)));
+    if (result != ncclSuccess) Log(LogLevel::kWarning, LogText(NcclStatus(title, result)));
   });
 }
 
@@ -179,10 +179,10 @@ void NcclHandle::FreeIfAbandoned() {
   Destroy();
 }
 
-bool NcclHandle::IsCondemned() {
+bool NcclHandle::NeedsStop() {
   MarkFailed(nullptr, group_.health());
   absl::MutexLock lock(&mutex_);
-  return !EndOfThis().ok() && stage_ == Stage::kOpen;
+  return !FamilyHealth().ok() && stage_ == Stage::kOpen;
 }
 
 bool NcclHandle::Seize() {
@@ -198,7 +198,7 @@ bool NcclHandle::CanRevoke() const {
   return ready_ && !finalizing_ && !family_->IsShared();
 }
 
-ncclComm_t NcclHandle::Take() {
+ncclComm_t NcclHandle::ReleaseComm() {
   absl::MutexLock lock(&mutex_);
   return std::exchange(comm_, nullptr);
 }
@@ -211,11 +211,11 @@ void NcclHandle::AnnounceOwnStop() {
   board_->Announce(rank_, why == absl::StatusCode::kOk ? absl::StatusCode::kUnknown : why);
 }
 
-void NcclHandle::AwaitNewsElsewhere() const {
+void NcclHandle::DelayForOtherNodes() const {
   if (group_.health().ok()) return;
   const std::string& node = group_.member(rank_).node_id;
   for (int i = 0; i < size_; ++i) {
-    if (group_.member(i).node_id != node) return absl::SleepFor(kNewsWait);
+    if (group_.member(i).node_id != node) return absl::SleepFor(kOtherNodesDelay);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 
 void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
-  Log(LogLevel::kWarning, TextOf(NcclStatus(handle.Title(what), result)));
+  Log(LogLevel::kWarning, LogText(NcclStatus(handle.Title(what), result)));
 }
 
 ncclResult_t StateOf(const NcclHandle& handle) {
@@ -48,7 +48,7 @@ ncclResult_t Revoke(const NcclHandle& handle) {
 }
 
 void Abort(NcclHandle& handle) {
-  const ncclComm_t comm = handle.Take();
+  const ncclComm_t comm = handle.ReleaseComm();
   const ncclResult_t result = comm == nullptr ? ncclSuccess : ncclCommAbort(comm);
   if (result == ncclSuccess) return handle.MarkStopped(/*freed=*/true);
   Warn(handle, "aborting the communicator", result);
@@ -58,7 +58,7 @@ void Abort(NcclHandle& handle) {
 
 void StopCommunicator(NcclHandle& handle) {
   handle.AnnounceStop();
-  handle.AwaitNewsElsewhere();
+  handle.DelayForOtherNodes();
   if (Revoke(handle) == ncclSuccess) return handle.MarkStopped(/*freed=*/false);
   Abort(handle);
 }

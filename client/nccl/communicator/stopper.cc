@@ -37,11 +37,11 @@ Handles SeizeAll(Handles handles) {
 }  // namespace
 
 // A barrier for the threads that stop communicators, which they pass before any of them calls NCCL.
-class Stopper::StartLine {
+class Stopper::StopBarrier {
  public:
-  explicit StartLine(size_t expected) : expected_(expected) {}
+  explicit StopBarrier(size_t expected) : expected_(expected) {}
 
-  void Meet() {
+  void ArriveAndWait() {
     const auto complete = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return expected_ == 0; };
     absl::MutexLock lock(&mutex_);
     --expected_;
@@ -85,7 +85,7 @@ bool Stopper::Erase(const NcclHandle* handle) {
   if (found == live_.end()) return false;
   removed = std::move(*found);
   live_.erase(found);
-  return left_alone_;
+  return skipped_busy_;
 }
 
 void Stopper::Wake() {
@@ -96,7 +96,7 @@ void Stopper::Wake() {
 
 bool Stopper::IsQuiet() const {
   const SteadyTime now = SteadyClock::now();
-  return !working_ && !left_alone_ &&
+  return !working_ && !skipped_busy_ &&
          std::all_of(stopping_.begin(), stopping_.end(),
                      [now](const auto& one) { return one.second <= now; });
 }
@@ -137,7 +137,7 @@ void Stopper::StopBatches() {
     if (batch.empty()) return;
     const Handles seized = SeizeAll(batch);
     StopAll(seized);
-    if (seized.empty() && !GoOn()) return;
+    if (seized.empty() && !WokenSinceBatch()) return;
   }
 }
 
@@ -145,7 +145,7 @@ void Stopper::StopBatches() {
 // make cudaSetDevice wait for another thread's cudaFree, and that may wait for a kernel whose abort
 // flag is not set yet.
 void Stopper::StopAll(const Handles& seized) {
-  const auto start = std::make_shared<StartLine>(seized.size());
+  const auto start = std::make_shared<StopBarrier>(seized.size());
   std::vector<std::function<void()>> without_thread;
   for (const std::shared_ptr<NcclHandle>& handle : seized) {
     const std::function<void()> stop = BeginStop(handle, start);
@@ -156,28 +156,28 @@ void Stopper::StopAll(const Handles& seized) {
 }
 
 std::function<void()> Stopper::BeginStop(const std::shared_ptr<NcclHandle>& handle,
-                                         const std::shared_ptr<StartLine>& start) {
+                                         const std::shared_ptr<StopBarrier>& start) {
   absl::MutexLock lock(&mutex_);
   const uint64_t stop = ++stops_;
   stopping_[stop] = After(SteadyClock::now(), NcclHandle::kStopWait);
   return [this, stop, handle, start] {
     UseDevice(handle->device().index);
-    start->Meet();
+    start->ArriveAndWait();
     StopCommunicator(*handle);
-    Forget(stop);
+    EndStop(stop);
     handle->FreeIfAbandoned();
   };
 }
 
-void Stopper::Forget(uint64_t stop) {
+void Stopper::EndStop(uint64_t stop) {
   absl::MutexLock lock(&mutex_);
   stopping_.erase(stop);
 }
 
-bool Stopper::GoOn() {
+bool Stopper::WokenSinceBatch() {
   absl::MutexLock lock(&mutex_);
   working_ = woken_;
-  left_alone_ = !woken_;
+  skipped_busy_ = !woken_;
   return working_;
 }
 
@@ -188,9 +188,9 @@ Stopper::Handles Stopper::NextBatch() {
   // Checks all communicators. The loss of a member ends all communicators of its job, but the
   // callbacks that say so come one by one.
   std::copy_if(live_.begin(), live_.end(), std::back_inserter(batch),
-               [](const std::shared_ptr<NcclHandle>& one) { return one->IsCondemned(); });
+               [](const std::shared_ptr<NcclHandle>& one) { return one->NeedsStop(); });
   working_ = !batch.empty();
-  left_alone_ = false;
+  skipped_busy_ = false;
   return batch;
 }
 

@@ -47,7 +47,7 @@ class Stopper {
 
  private:
   using Handles = std::vector<std::shared_ptr<NcclHandle>>;
-  class StartLine;
+  class StopBarrier;
 
   // Removes a handle. Returns whether some ended communicator was left alone, as a thread was
   // inside it.
@@ -60,13 +60,13 @@ class Stopper {
   // goes to sleep.
   Handles NextBatch();
   // Returns whether there was a Wake() since the last batch. If not, the thread goes to sleep.
-  bool GoOn();
+  bool WokenSinceBatch();
   // Starts one thread for each handle.
   void StopAll(const Handles& seized);
   // Registers a stop as in progress, and returns the function that its thread runs.
   std::function<void()> BeginStop(const std::shared_ptr<NcclHandle>& handle,
-                                  const std::shared_ptr<StartLine>& start);
-  void Forget(uint64_t stop);
+                                  const std::shared_ptr<StopBarrier>& start);
+  void EndStop(uint64_t stop);
   bool IsQuiet() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns when the next stop in progress becomes overdue.
   SteadyTime NextOverdue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -78,8 +78,8 @@ class Stopper {
   // The stops in progress, by their numbers, with the times when they become overdue.
   std::map<uint64_t, SteadyTime> stopping_ ABSL_GUARDED_BY(mutex_);
   bool working_ ABSL_GUARDED_BY(mutex_) = false;
-  bool woken_ ABSL_GUARDED_BY(mutex_) = false;       // since the last batch was collected
-  bool left_alone_ ABSL_GUARDED_BY(mutex_) = false;  // the last batch was busy
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;         // since the last batch was collected
+  bool skipped_busy_ ABSL_GUARDED_BY(mutex_) = false;  // the last batch was busy
 };
 
 }  // namespace muster::internal

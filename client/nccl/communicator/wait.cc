@@ -26,8 +26,8 @@ cudaError_t Query(cudaStream_t stream) {
 
 // Returns the first error of stream, communicator and deadline. Sets *done once the stream is
 // empty.
-absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
-                  const Deadline& deadline, bool* done) {
+absl::Status CheckOnce(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
+                       const Deadline& deadline, bool* done) {
   const cudaError_t state = Query(stream);
   if (state != cudaSuccess && state != cudaErrorNotReady) {
     return CudaStatus(handle.Title(what), state);
@@ -51,7 +51,7 @@ absl::Status OwnExpired(absl::string_view what, const Deadline& deadline, absl::
 }
 
 // Waits until the kernels of a stopped communicator have ended, which an idle stream shows.
-void Drain(cudaStream_t stream) {
+void AwaitIdleStream(cudaStream_t stream) {
   const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
   for (PollPacer pace; Query(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {
     pace.Pause();
@@ -66,13 +66,13 @@ absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_v
   bool done = false;
   absl::Status status;
   while (true) {
-    status = Look(handle, stream, what, deadline, &done);
+    status = CheckOnce(handle, stream, what, deadline, &done);
     if (done || !status.ok()) break;
     pace.Pause();
   }
   if (status.ok()) return status;
   status = handle.End(status);
-  Drain(stream);
+  AwaitIdleStream(stream);
   return status;
 }
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/device/cuda_driver.h"
 #include "client/nccl/device/errors.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 
 namespace muster::internal {
 namespace {
@@ -61,10 +61,10 @@ absl::StatusOr<int> CountDevices() {
                       kExitUnhealthyNode);
 }
 
-absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int local_rank) {
-  if (asked) {
-    if (*asked >= 0 && *asked < visible) return *asked;
-    return absl::InvalidArgumentError(absl::StrCat("NcclOptions::device is ", *asked,
+absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> requested, int local_rank) {
+  if (requested) {
+    if (*requested >= 0 && *requested < visible) return *requested;
+    return absl::InvalidArgumentError(absl::StrCat("NcclOptions::device is ", *requested,
                                                    ", but this process sees ", visible,
                                                    " GPUs, from 0 on; ", VisibleDevices()));
   }
@@ -78,26 +78,26 @@ absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int loca
 
 namespace {
 
-constexpr int kMostDevices = 64;
+constexpr int kMaxDevices = 64;
 
 // The contexts of the devices that OpenDevice() has opened, by index; null for other devices.
-std::atomic<void*> contexts[kMostDevices] = {};
+std::atomic<void*> contexts[kMaxDevices] = {};
 std::atomic<pid_t> opener = 0;  // the process that has opened them
 
 void* ContextOf(int index) {
-  return index >= 0 && index < kMostDevices ? contexts[index].load() : nullptr;
+  return index >= 0 && index < kMaxDevices ? contexts[index].load() : nullptr;
 }
 
 // Records the context of `index`, which must be current.
 void RememberContext(int index) {
-  if (index < kMostDevices) contexts[index] = Driver::Get().CurrentContext();
+  if (index < kMaxDevices) contexts[index] = CudaDriver::Get().CurrentContext();
   opener = getpid();
 }
 
-absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
+absl::StatusOr<Device> TryOpenDevice(std::optional<int> requested, int local_rank) {
   const absl::StatusOr<int> visible = CountDevices();
   if (!visible.ok()) return visible.status();
-  const absl::StatusOr<int> index = ChooseDevice(*visible, asked, local_rank);
+  const absl::StatusOr<int> index = ChooseDevice(*visible, requested, local_rank);
   if (!index.ok()) return index.status();
   absl::StatusOr<Device> device = Describe(*index);
   if (!device.ok()) return device;
@@ -114,15 +114,15 @@ absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
 
 }  // namespace
 
-absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank) {
-  absl::StatusOr<Device> device = FindDevice(asked, local_rank);
+absl::StatusOr<Device> OpenDevice(std::optional<int> requested, int local_rank) {
+  absl::StatusOr<Device> device = TryOpenDevice(requested, local_rank);
   if (device.ok() || absl::IsInvalidArgument(device.status())) return device;
   return WithExitCode(device.status(), kExitUnhealthyNode);
 }
 
 std::vector<int> OpenedDevices() {
   std::vector<int> devices;
-  for (int index = 0; index < kMostDevices; ++index) {
+  for (int index = 0; index < kMaxDevices; ++index) {
     if (contexts[index] != nullptr) devices.push_back(index);
   }
   return devices;
@@ -133,15 +133,15 @@ void UseDevice(int index) { cudaSetDevice(index); }
 ScopedDevice::ScopedDevice(int index) {
   if (opener != getpid()) return;  // CUDA does not work in a fork
   void* const context = ContextOf(index);
-  former_ = Driver::Get().CurrentContext();
+  former_ = CudaDriver::Get().CurrentContext();
   if (context != nullptr && former_ == context) return;
-  changed_ = context != nullptr && Driver::Get().SetCurrentContext(context);
+  changed_ = context != nullptr && CudaDriver::Get().SetCurrentContext(context);
   // No context was set: the program has reset the device since, or there is no driver to ask.
   if (!changed_) UseDevice(index);
 }
 
 ScopedDevice::~ScopedDevice() {
-  if (changed_) Driver::Get().SetCurrentContext(former_);
+  if (changed_) CudaDriver::Get().SetCurrentContext(former_);
 }
 
 std::string UuidText(const cudaUUID_t& uuid) {

@@ -27,13 +27,13 @@ struct Device {
 // GPU; the error says which, and the value of CUDA_VISIBLE_DEVICES.
 absl::StatusOr<int> CountDevices();
 
-// Returns the index of this process's GPU: `asked`, or the only one of `visible`, or the one at
-// `local_rank`. INVALID_ARGUMENT if `asked` is not visible. FAILED_PRECONDITION if several are
+// Returns the index of this process's GPU: `requested`, or the only one of `visible`, or the one at
+// `local_rank`. INVALID_ARGUMENT if `requested` is not visible. FAILED_PRECONDITION if several are
 // visible, but too few for `local_rank`.
-absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int local_rank);
+absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> requested, int local_rank);
 
 // Chooses a GPU as above, makes it current on this thread, which opens it, and describes it.
-absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank);
+absl::StatusOr<Device> OpenDevice(std::optional<int> requested, int local_rank);
 
 // Returns the devices that OpenDevice() has opened in this process.
 std::vector<int> OpenedDevices();

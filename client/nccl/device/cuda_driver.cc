@@ -32,28 +32,28 @@ void Find(const char* name, Function** function) {
 
 }  // namespace
 
-const Driver& Driver::Get() {
-  static const Driver& driver = *new Driver;
+const CudaDriver& CudaDriver::Get() {
+  static const CudaDriver& driver = *new CudaDriver;
   return driver;
 }
 
-Driver::Driver() {
+CudaDriver::CudaDriver() {
   Find("cuCtxGetCurrent", &get_current_);
   Find("cuCtxSetCurrent", &set_current_);
   Find("cuDevicePrimaryCtxGetState", &primary_state_);
 }
 
-void* Driver::CurrentContext() const {
+void* CudaDriver::CurrentContext() const {
   void* context = nullptr;
   if (get_current_ == nullptr || get_current_(&context) != kSuccess) return nullptr;
   return context;
 }
 
-bool Driver::SetCurrentContext(void* context) const {
+bool CudaDriver::SetCurrentContext(void* context) const {
   return set_current_ != nullptr && set_current_(context) == kSuccess;
 }
 
-bool Driver::HasOpened(int device) const {
+bool CudaDriver::HasOpened(int device) const {
   unsigned int flags = 0;
   int active = 0;
   return primary_state_ != nullptr && primary_state_(device, &flags, &active) == kSuccess &&

@@ -6,10 +6,10 @@ namespace muster::internal {
 // The functions of CUDA's driver that this library uses. The driver knows which context a thread
 // has, which the runtime does not tell. The runtime finds the functions, so no driver is linked.
 // Thread-safe.
-class Driver {
+class CudaDriver {
  public:
   // Returns the driver. The first call looks for its functions.
-  static const Driver& Get();
+  static const CudaDriver& Get();
 
   // Returns the calling thread's context (a CUcontext), or null if it has none yet or there is no
   // driver.
@@ -23,7 +23,7 @@ class Driver {
   bool HasOpened(int device) const;
 
  private:
-  Driver();
+  CudaDriver();
 
   int (*get_current_)(void** context) = nullptr;
   int (*set_current_)(void* context) = nullptr;

@@ -24,16 +24,16 @@ absl::StatusCode CodeOf(ncclResult_t result) {
   }
 }
 
-constexpr char kSuspicion[] = "muster/may-be-lost-peer";
+constexpr char kMayBeLostPeerPayload[] = "muster/may-be-lost-peer";
 
-absl::Status WithSuspicion(absl::Status status) {
-  status.SetPayload(kSuspicion, absl::Cord());
+absl::Status MarkMayBeLostPeer(absl::Status status) {
+  status.SetPayload(kMayBeLostPeerPayload, absl::Cord());
   return status;
 }
 
 // Returns whether CUDA says that after this error "the process must be terminated and relaunched"
 // (driver_types.h).
-bool StaysInContext(cudaError_t error) {
+bool IsSticky(cudaError_t error) {
   switch (error) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
@@ -64,21 +64,21 @@ absl::Status CudaStatus(absl::string_view call, cudaError_t error) {
   cudaGetLastError();
   const std::string text = absl::StrCat(call, " failed: ", cudaGetErrorString(error), " (",
                                         cudaGetErrorName(error), ")");
-  if (!StaysInContext(error)) return absl::InternalError(text);
-  return WithSuspicion(absl::InternalError(
+  if (!IsSticky(error)) return absl::InternalError(text);
+  return MarkMayBeLostPeer(absl::InternalError(
       absl::StrCat(text, "; this process can use its GPU no more: restart the process")));
 }
 
 absl::Status NcclStatus(absl::string_view what, ncclResult_t result) {
   const absl::Status status(CodeOf(result), absl::StrCat(what, ": ", NcclText(result)));
-  return result == ncclUnhandledCudaError ? WithSuspicion(status) : status;
+  return result == ncclUnhandledCudaError ? MarkMayBeLostPeer(status) : status;
 }
 
 bool MayBeLostPeer(const absl::Status& error) {
-  return absl::IsUnavailable(error) || error.GetPayload(kSuspicion).has_value();
+  return absl::IsUnavailable(error) || error.GetPayload(kMayBeLostPeerPayload).has_value();
 }
 
-std::string TextOf(const absl::Status& error) {
+std::string LogText(const absl::Status& error) {
   return error.ToString(absl::StatusToStringMode::kWithNoExtraData);
 }
 
@@ -92,7 +92,7 @@ std::string NcclText(ncclResult_t result) {
 std::string LastNcclError() {
   // NCCL ignores the communicator argument (src/init.cc): the text belongs to the process.
   const char* const last = ncclGetLastError(nullptr);
-  return Printable(absl::StripAsciiWhitespace(last == nullptr ? "" : last));
+  return ReplaceUnprintable(absl::StripAsciiWhitespace(last == nullptr ? "" : last));
 }
 
 }  // namespace muster::internal

@@ -33,7 +33,7 @@ absl::Status NcclStatus(absl::string_view what, ncclResult_t result);
 bool MayBeLostPeer(const absl::Status& error);
 
 // Returns the code and the text of an error for a log line, without its payloads.
-std::string TextOf(const absl::Status& error);
+std::string LogText(const absl::Status& error);
 
 // Returns "NCCL says: unhandled system error (...); NCCL's last error in this process: Connect to
 // 10.0.0.1 failed". Call it directly after the call that failed.

@@ -14,7 +14,7 @@ namespace muster::internal {
 namespace {
 
 template <class Function>
-void Find(void* library, const char* name, Function** function) {
+void LoadFunction(void* library, const char* name, Function** function) {
   *function = reinterpret_cast<Function*>(dlsym(library, name));
 }
 
@@ -46,7 +46,7 @@ class Nvml {
 
  private:
   static constexpr int kSuccess = 0;
-  static constexpr unsigned int kMostProcesses = 1024;
+  static constexpr unsigned int kMaxProcesses = 1024;
   static constexpr unsigned long long kUnknown = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
 
   // A copy of nvmlProcessInfo_t, version 3.
@@ -61,10 +61,10 @@ class Nvml {
     void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
     int (*init)() = nullptr;
-    Find(library, "nvmlInit_v2", &init);
-    Find(library, "nvmlDeviceGetCount_v2", &count_);
-    Find(library, "nvmlDeviceGetHandleByIndex_v2", &device_);
-    Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &processes_);
+    LoadFunction(library, "nvmlInit_v2", &init);
+    LoadFunction(library, "nvmlDeviceGetCount_v2", &count_);
+    LoadFunction(library, "nvmlDeviceGetHandleByIndex_v2", &device_);
+    LoadFunction(library, "nvmlDeviceGetComputeRunningProcesses_v3", &processes_);
     const bool complete = init && count_ && device_ && processes_;
     ready_ = complete && init() == kSuccess;
   }
@@ -72,8 +72,8 @@ class Nvml {
   std::vector<Process> ProcessesOn(unsigned int index) const {
     void* device = nullptr;
     if (device_(index, &device) != kSuccess) return {};
-    std::vector<Process> processes(kMostProcesses);
-    unsigned int count = kMostProcesses;
+    std::vector<Process> processes(kMaxProcesses);
+    unsigned int count = kMaxProcesses;
     if (processes_(device, &count, processes.data()) != kSuccess) return {};
     processes.resize(count);
     return processes;
@@ -97,7 +97,7 @@ int64_t UsedOfCurrentGpu() {
 // call that answers without opening the GPU.
 bool HasOpenedCurrentGpu() {
   int device = 0;
-  return cudaGetDevice(&device) == cudaSuccess && Driver::Get().HasOpened(device);
+  return cudaGetDevice(&device) == cudaSuccess && CudaDriver::Get().HasOpened(device);
 }
 
 // Returns the bytes in use on the GPUs that this process has opened, or else on the current GPU.

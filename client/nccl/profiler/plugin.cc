@@ -10,7 +10,7 @@
 #include <string>
 
 #include "client/nccl/profiler/abi.h"
-#include "client/nccl/profiler/operations.h"
+#include "client/nccl/profiler/operation_tracker.h"
 
 namespace muster::nccl_profiler {
 namespace {
@@ -26,21 +26,21 @@ class Communicators {
     const std::lock_guard<std::mutex> lock(mutex_);
     size_t index = 0;
     while (index < kMost && all_[index] != nullptr) ++index;
-    if (index < kMost) all_[index] = std::make_shared<Operations>(name);
+    if (index < kMost) all_[index] = std::make_shared<OperationTracker>(name);
     return index;
   }
   void Remove(size_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (index < kMost) all_[index] = nullptr;
   }
-  std::shared_ptr<Operations> Find(size_t index) {
+  std::shared_ptr<OperationTracker> Find(size_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return index < kMost ? all_[index] : nullptr;
   }
 
  private:
   std::mutex mutex_;
-  std::array<std::shared_ptr<Operations>, kMost> all_;
+  std::array<std::shared_ptr<OperationTracker>, kMost> all_;
 };
 
 // Never destroyed: NCCL's threads may outlive the program's main().
@@ -92,7 +92,7 @@ int Init(void** context, int* mask, const char* name, uint64_t hash, int /*nodes
 }
 
 void* StartCollective(size_t index, const EventDescription::Collective& collective) {
-  const std::shared_ptr<Operations> operations = All().Find(index);
+  const std::shared_ptr<OperationTracker> operations = All().Find(index);
   if (operations == nullptr) return nullptr;
   const char* const function = collective.function == nullptr ? "?" : collective.function;
   const char* const type = collective.data_type == nullptr ? "" : collective.data_type;
@@ -117,7 +117,7 @@ int StartEvent(void* context, void** handle, EventDescription* event) {
 // The end of a part of its kernel means that the GPU has done that part.
 int StopEvent(void* handle) {
   if (handle == nullptr || !IsPart(handle)) return kSuccess;
-  const std::shared_ptr<Operations> operations = All().Find(IndexOf(handle));
+  const std::shared_ptr<OperationTracker> operations = All().Find(IndexOf(handle));
   if (operations != nullptr) operations->EndChannel(OperationOf(handle));
   return kSuccess;
 }

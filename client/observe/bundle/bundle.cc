@@ -7,7 +7,7 @@
 namespace muster::observe {
 namespace {
 
-constexpr char kCut[] = "... (cut)\n";
+constexpr char kTruncated[] = "... (cut)\n";
 // Replaces a line whose beginning is cut off, because the beginning would show that a secret
 // follows.
 constexpr char kLongLine[] = "(one line, too long to be shown)\n";
@@ -20,12 +20,12 @@ size_t SizeOf(const std::vector<File>& files) {
 
 }  // namespace
 
-std::string Bounded(std::string text, size_t max_bytes) {
+std::string TruncateText(std::string text, size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
-  const size_t room = max_bytes < sizeof(kCut) ? 0 : max_bytes - sizeof(kCut);
+  const size_t room = max_bytes < sizeof(kTruncated) ? 0 : max_bytes - sizeof(kTruncated);
   const size_t end = text.rfind('\n', room);
   text.resize(end == std::string::npos || room == 0 ? room : end + 1);
-  return absl::StrCat(text, kCut);
+  return absl::StrCat(text, kTruncated);
 }
 
 std::string LastLines(absl::string_view text, size_t max_bytes) {
@@ -44,11 +44,11 @@ void Shrink(std::vector<File>* files, size_t max_bytes) {
         [](const File& a, const File& b) { return a.content.size() < b.content.size(); });
     const size_t excess = SizeOf(*files) - max_bytes;
     const size_t size = longest->content.size();
-    if (size <= sizeof(kCut)) {
+    if (size <= sizeof(kTruncated)) {
       files->pop_back();
     } else {
-      longest->content = Bounded(std::move(longest->content),
-                                 std::max(size > excess ? size - excess : 0, size / 2));
+      longest->content = TruncateText(std::move(longest->content),
+                                      std::max(size > excess ? size - excess : 0, size / 2));
     }
   }
 }

@@ -23,7 +23,7 @@ inline constexpr size_t kMaxRankBytes = 256 << 10;
 inline constexpr size_t kMaxNodeBytes = 4 << 20;  // the files of all ranks and of the node together
 
 // Cuts a text that is too long after a whole line, and adds a line that says so.
-std::string Bounded(std::string text, size_t max_bytes);
+std::string TruncateText(std::string text, size_t max_bytes);
 
 // Returns the last whole lines of a text, at most `max_bytes`. A partial first line is dropped,
 // because the part before it may have been what marks a secret ("token=").

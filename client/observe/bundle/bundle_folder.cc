@@ -40,7 +40,7 @@ absl::Status Failed(const std::string& path) {
   return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
 }
 
-bool LeadsOut(const std::string& name) {
+bool EscapesFolder(const std::string& name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
   return std::any_of(parts.begin(), parts.end(),
                      [](absl::string_view part) { return part.empty() || part[0] == '.'; });
@@ -55,7 +55,7 @@ absl::Status MakeFoldersAbove(const std::string& path) {
   return absl::OkStatus();
 }
 
-bool BelongsToUs(int fd) {
+bool IsOwnedByUser(int fd) {
   struct stat info;
   return fstat(fd, &info) == 0 && info.st_uid == geteuid();
 }
@@ -67,7 +67,7 @@ absl::StatusOr<int> OpenOwnFolder(int parent, const std::string& name, const std
   if (!made && errno != EEXIST) return Failed(path);
   const int fd = openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno != ENOTDIR && errno != ELOOP) return Failed(path);
-  if (fd >= 0 && (made || BelongsToUs(fd))) return fd;
+  if (fd >= 0 && (made || IsOwnedByUser(fd))) return fd;
   if (fd >= 0) close(fd);
   return absl::FailedPreconditionError(
       absl::StrCat("cannot write into ", path,
@@ -135,7 +135,7 @@ absl::Status WriteFiles(const std::string& folder, const std::vector<File>& file
   if (!opened.ok()) return opened.status();
   const Descriptor closed_at_the_end(*opened);
   for (const File& file : files) {
-    if (LeadsOut(file.name)) {
+    if (EscapesFolder(file.name)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a launcher has sent a file with a name that leads elsewhere"));
     }

@@ -52,8 +52,9 @@ uint16_t RasPort(const std::vector<pid_t>& ranks) {
   return found ? static_cast<uint16_t>(port) : kRasPort;
 }
 
-File AskNccl(const std::vector<pid_t>& ranks, absl::Duration timeout) {
-  const absl::StatusOr<RasReport> report = AskRas(kRasHost, RasPort(ranks), timeout, kMaxRasBytes);
+File QueryNccl(const std::vector<pid_t>& ranks, absl::Duration timeout) {
+  const absl::StatusOr<RasReport> report =
+      QueryRas(kRasHost, RasPort(ranks), timeout, kMaxRasBytes);
   if (report.ok()) return {report->json ? "nccl-ras.json" : "nccl-ras.txt", report->text};
   return {
       "nccl-ras.txt",
@@ -77,7 +78,7 @@ std::vector<File> NodeFiles(const std::vector<pid_t>& ranks, absl::Duration time
     add(absl::StrCat("pressure-", what, ".txt"), absl::StrCat("/proc/pressure/", what));
   }
   add("nvidia-driver.txt", "/proc/driver/nvidia/version");
-  files.push_back(AskNccl(ranks, timeout));
+  files.push_back(QueryNccl(ranks, timeout));
   return files;
 }
 

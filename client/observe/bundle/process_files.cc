@@ -36,8 +36,8 @@ std::string DescribeThread(pid_t pid, const ThreadStat& thread, int cpu_percent)
       thread.state == 'R' ? SystemCallOf(pid, thread.tid) : AwaitSystemCall(pid, thread.tid);
   if (call) {
     const std::string target = TargetOf(thread.tid, *call);
-    absl::StrAppend(&text, call->number < 0 ? ", in no system call" : ", in ", NameOf(call->number),
-                    call->number < 0 ? "" : "()",
+    absl::StrAppend(&text, call->number < 0 ? ", in no system call" : ", in ",
+                    SystemCallName(call->number), call->number < 0 ? "" : "()",
                     target.empty() ? "" : absl::StrCat(" of ", target));
   }
   const std::string chain = Describe(pid, FollowLocks(pid, thread.tid));
@@ -60,7 +60,7 @@ std::string DescribeThreads(pid_t pid, const std::vector<std::pair<ThreadStat, i
     if (text.size() > kMaxThreadsBytes) break;
     absl::StrAppend(&text, DescribeThread(pid, thread, cpu_percent));
   }
-  return Bounded(std::move(text), kMaxThreadsBytes);
+  return TruncateText(std::move(text), kMaxThreadsBytes);
 }
 
 std::string DescribeDescriptors(pid_t pid) {
@@ -83,11 +83,11 @@ std::string DescribeDescriptors(pid_t pid) {
 std::vector<File> ProcessFiles(pid_t pid, const std::vector<std::pair<ThreadStat, int>>& threads) {
   const std::string proc = absl::StrCat("/proc/", pid, "/");
   const auto lines = [](const std::vector<std::string>& all) {
-    return Bounded(absl::StrCat(absl::StrJoin(all, "\n"), "\n"), kMaxSmallBytes);
+    return TruncateText(absl::StrCat(absl::StrJoin(all, "\n"), "\n"), kMaxSmallBytes);
   };
   std::vector<File> files;
   files.push_back({"threads.txt", DescribeThreads(pid, threads)});
-  files.push_back({"descriptors.txt", Bounded(DescribeDescriptors(pid), kMaxSmallBytes)});
+  files.push_back({"descriptors.txt", TruncateText(DescribeDescriptors(pid), kMaxSmallBytes)});
   files.push_back({"status.txt", ReadFile(proc + "status", kMaxSmallBytes)});
   files.push_back({"limits.txt", ReadFile(proc + "limits", kMaxSmallBytes)});
   files.push_back(

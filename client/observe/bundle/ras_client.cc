@@ -118,8 +118,8 @@ std::string WithCommas(std::string text) {
   return text;
 }
 
-absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time deadline,
-                              size_t max_bytes, bool json) {
+absl::StatusOr<RasReport> Query(const std::string& host, uint16_t port, absl::Time deadline,
+                                size_t max_bytes, bool json) {
   Connection connection(deadline);
   absl::Status s = connection.Connect(host, port);
   if (s.ok()) s = Greet(&connection);
@@ -138,12 +138,12 @@ absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time
 
 }  // namespace
 
-absl::StatusOr<RasReport> AskRas(const std::string& host, uint16_t port, absl::Duration timeout,
-                                 size_t max_bytes) {
+absl::StatusOr<RasReport> QueryRas(const std::string& host, uint16_t port, absl::Duration timeout,
+                                   size_t max_bytes) {
   const absl::Time deadline = SteadyNow() + timeout;
-  absl::StatusOr<RasReport> report = Ask(host, port, deadline, max_bytes, /*json=*/true);
+  absl::StatusOr<RasReport> report = Query(host, port, deadline, max_bytes, /*json=*/true);
   if (!absl::IsUnimplemented(report.status())) return report;
-  return Ask(host, port, deadline, max_bytes, /*json=*/false);
+  return Query(host, port, deadline, max_bytes, /*json=*/false);
 }
 
 }  // namespace muster::observe

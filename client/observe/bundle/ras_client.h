@@ -24,8 +24,8 @@ struct RasReport {
 // missing, and which operation counts differ. Blocks for at most `timeout`. Returns UNAVAILABLE if
 // nothing listens, for example because the job does not use NCCL, DEADLINE_EXCEEDED after
 // `timeout`, and UNKNOWN if the peer is not NCCL.
-absl::StatusOr<RasReport> AskRas(const std::string& host, uint16_t port, absl::Duration timeout,
-                                 size_t max_bytes);
+absl::StatusOr<RasReport> QueryRas(const std::string& host, uint16_t port, absl::Duration timeout,
+                                   size_t max_bytes);
 
 }  // namespace muster::observe
 

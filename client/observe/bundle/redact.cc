@@ -16,10 +16,10 @@ namespace {
 
 using absl::string_view;
 
-constexpr const char* kTold[] = {"NCCL_",  "CUDA_",  "MUSTER_", "OMP_",    "MASTER_",
-                                 "TORCH_", "GLOO_",  "UCX_",    "FI_",     "NVIDIA_",
-                                 "LD_",    "SLURM_", "MALLOC_", "PYTORCH_"};
-constexpr const char* kToldByName[] = {"RANK",       "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+constexpr const char* kShownPrefixes[] = {"NCCL_",  "CUDA_",  "MUSTER_", "OMP_",    "MASTER_",
+                                          "TORCH_", "GLOO_",  "UCX_",    "FI_",     "NVIDIA_",
+                                          "LD_",    "SLURM_", "MALLOC_", "PYTORCH_"};
+constexpr const char* kShownNames[] = {"RANK",       "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
                                        "GROUP_RANK", "HOSTNAME",   "TMPDIR",     "TZ"};
 // Schemes that precede a secret in an HTTP header.
 constexpr const char* kSchemes[] = {"bearer", "basic", "digest", "negotiate", "token"};
@@ -30,10 +30,10 @@ constexpr char kEndOfWord[] = " \t\r\n\f\v\"'";
 constexpr char kEndOfValue[] = " \t\r\n\f\v\"',;";
 constexpr char kEndOfHeader[] = "\r\n\"'";
 
-bool IsTold(string_view name) {
-  return std::any_of(std::begin(kTold), std::end(kTold),
+bool IsShown(string_view name) {
+  return std::any_of(std::begin(kShownPrefixes), std::end(kShownPrefixes),
                      [&](const char* prefix) { return absl::StartsWith(name, prefix); }) ||
-         std::find(std::begin(kToldByName), std::end(kToldByName), name) != std::end(kToldByName);
+         std::find(std::begin(kShownNames), std::end(kShownNames), name) != std::end(kShownNames);
 }
 
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '-'; }
@@ -58,25 +58,25 @@ class Redactor {
  public:
   explicit Redactor(string_view text) : rest_(text) {}
 
-  std::string All() {
+  std::string Redact() {
     while (!rest_.empty()) {
       if (IsNameCharacter(rest_[0])) {
-        Word();
+        CopyWord();
       } else {
-        AddressOrCharacter();
+        CopyAddressOrCharacter();
       }
     }
-    return std::move(told_);
+    return std::move(redacted_);
   }
 
  private:
   void Keep(size_t size) {
-    absl::StrAppend(&told_, rest_.substr(0, size));
+    absl::StrAppend(&redacted_, rest_.substr(0, size));
     rest_.remove_prefix(size);
   }
   void KeepAll(const char* characters) { Keep(SizeOfAll(characters)); }
   void LeaveOut(size_t size) {
-    if (size > 0) absl::StrAppend(&told_, kLeftOut);
+    if (size > 0) absl::StrAppend(&redacted_, kLeftOut);
     rest_.remove_prefix(size);
   }
   // SizeOfAll() returns the offset of the first character in the rest that is not in `characters`,
@@ -92,26 +92,26 @@ class Redactor {
   }
   bool AtBlank() const { return SizeOfAll(kBlanks) > 0; }
 
-  void AddressOrCharacter();
-  void Word();
+  void CopyAddressOrCharacter();
+  void CopyWord();
   size_t SizeOfSeparator() const;
-  void Value(bool header);
-  void Quoted(char quote, bool escaped);
-  void Scheme();
+  void DropValue(bool header);
+  void DropQuoted(char quote, bool escaped);
+  void KeepScheme();
 
   string_view rest_;
-  std::string told_;
+  std::string redacted_;
 };
 
 // Handles "://user:password@host".
-void Redactor::AddressOrCharacter() {
+void Redactor::CopyAddressOrCharacter() {
   if (!absl::StartsWith(rest_, "://")) return Keep(1);
   Keep(3);
   const size_t at = rest_.substr(0, SizeUntil(kEndOfAddress)).rfind('@');
   if (at != string_view::npos) LeaveOut(at);
 }
 
-void Redactor::Word() {
+void Redactor::CopyWord() {
   const string_view word = rest_.substr(0, SizeOfWord());
   Keep(word.size());
   const bool bearer = absl::EqualsIgnoreCase(word, "bearer");
@@ -124,7 +124,8 @@ void Redactor::Word() {
   if (const size_t size = SizeOfSeparator(); size > 0) {
     Keep(size);
     const std::string lower = absl::AsciiStrToLower(word);
-    return Value(absl::StrContains(lower, "authorization") || absl::StrContains(lower, "cookie"));
+    return DropValue(absl::StrContains(lower, "authorization") ||
+                     absl::StrContains(lower, "cookie"));
   }
   // Handles "--token x".
   if (!absl::StartsWith(word, "--") || !AtBlank()) return;
@@ -141,22 +142,22 @@ size_t Redactor::SizeOfSeparator() const {
 }
 
 // Drops a value. With `header`, the value extends to the end of the line.
-void Redactor::Value(bool header) {
+void Redactor::DropValue(bool header) {
   if (rest_.size() > 1 && absl::StrContains("bBfFrRuU", rest_[0]) && IsQuote(rest_[1])) Keep(1);
   const size_t escapes = SizeOfAll("\\");
   Keep(escapes);
   if (!rest_.empty() && IsQuote(rest_[0])) {
     const char quote = rest_[0];
     Keep(1);
-    return Quoted(quote, escapes > 0);
+    return DropQuoted(quote, escapes > 0);
   }
-  Scheme();
+  KeepScheme();
   LeaveOut(SizeUntil(header ? kEndOfHeader : kEndOfValue));
 }
 
 // Drops a quoted value. With `escaped`, the quotes have backslashes.
-void Redactor::Quoted(char quote, bool escaped) {
-  Scheme();
+void Redactor::DropQuoted(char quote, bool escaped) {
+  KeepScheme();
   size_t end = 0;
   while (end < rest_.size() && rest_[end] != quote && rest_[end] != '\n') {
     end += !escaped && rest_[end] == '\\' ? 2 : 1;
@@ -166,7 +167,7 @@ void Redactor::Quoted(char quote, bool escaped) {
   LeaveOut(end);
 }
 
-void Redactor::Scheme() {
+void Redactor::KeepScheme() {
   const size_t size = SizeOfWord();
   const size_t end = SizeOfAll(kBlanks, size);
   if (end > size && IsScheme(rest_.substr(0, size))) Keep(end);
@@ -176,26 +177,27 @@ void Redactor::Scheme() {
 // other texts, such as a shell command.
 string_view NameIn(string_view argument) {
   const string_view name = argument.substr(0, argument.find('='));
-  const bool is_one =
+  const bool is_name =
       std::all_of(name.begin(), name.end(), [](char c) { return IsNameCharacter(c) || c == '.'; });
-  return is_one ? name : "";
+  return is_name ? name : "";
 }
 
 }  // namespace
 
 std::vector<std::string> Fingerprint(const std::vector<std::string>& environment) {
-  std::vector<std::string> told;
+  std::vector<std::string> redacted;
   for (const std::string& variable : environment) {
     const std::string name = variable.substr(0, variable.find('='));
-    if (!IsTold(name)) continue;
-    told.push_back(IsSecretName(name) ? absl::StrCat(name, "=", kLeftOut) : RedactText(variable));
+    if (!IsShown(name)) continue;
+    redacted.push_back(IsSecretName(name) ? absl::StrCat(name, "=", kLeftOut)
+                                          : RedactText(variable));
   }
-  std::sort(told.begin(), told.end());
-  return told;
+  std::sort(redacted.begin(), redacted.end());
+  return redacted;
 }
 
 std::vector<std::string> RedactArguments(const std::vector<std::string>& arguments) {
-  std::vector<std::string> told;
+  std::vector<std::string> redacted;
   bool value_follows = false;
   for (const std::string& argument : arguments) {
     const bool is_value = value_follows && !absl::StartsWith(argument, "-");
@@ -203,16 +205,16 @@ std::vector<std::string> RedactArguments(const std::vector<std::string>& argumen
     const bool secret = IsSecretName(NameIn(argument));
     value_follows = secret && equals == std::string::npos && absl::StartsWith(argument, "-");
     if (is_value) {
-      told.push_back(kLeftOut);
+      redacted.push_back(kLeftOut);
     } else if (secret && equals != std::string::npos) {
-      told.push_back(absl::StrCat(argument.substr(0, equals + 1), kLeftOut));
+      redacted.push_back(absl::StrCat(argument.substr(0, equals + 1), kLeftOut));
     } else {
-      told.push_back(RedactText(argument));
+      redacted.push_back(RedactText(argument));
     }
   }
-  return told;
+  return redacted;
 }
 
-std::string RedactText(string_view text) { return Redactor(text).All(); }
+std::string RedactText(string_view text) { return Redactor(text).Redact(); }
 
 }  // namespace muster::observe

@@ -11,7 +11,7 @@
 #include "client/observe/bundle/bundle.h"
 #include "client/observe/helper_program.h"
 #include "client/observe/proc/locks.h"
-#include "client/observe/sight.h"
+#include "client/observe/process_sampler.h"
 #include "common/steady_now.h"
 
 namespace muster::observe {
@@ -31,25 +31,25 @@ Debugged& AllDebugged() {
   return *all;
 }
 
-class WhileDebugged {
+class DebuggedScope {
  public:
-  explicit WhileDebugged(pid_t pid) : pid_(pid) {
+  explicit DebuggedScope(pid_t pid) : pid_(pid) {
     const std::lock_guard<std::mutex> lock(AllDebugged().mutex);
     AllDebugged().pids.insert(pid);
   }
-  ~WhileDebugged() {
+  ~DebuggedScope() {
     const std::lock_guard<std::mutex> lock(AllDebugged().mutex);
     AllDebugged().pids.erase(pid_);
   }
-  WhileDebugged(const WhileDebugged&) = delete;
-  WhileDebugged& operator=(const WhileDebugged&) = delete;
+  DebuggedScope(const DebuggedScope&) = delete;
+  DebuggedScope& operator=(const DebuggedScope&) = delete;
 
  private:
   const pid_t pid_;
 };
 
 bool IsStopped(pid_t pid) {
-  const std::optional<ThreadStat> stat = StatOf(pid, pid);
+  const std::optional<ThreadStat> stat = ThreadStatOf(pid, pid);
   return stat && (stat->state == 'T' || stat->state == 't');
 }
 
@@ -80,7 +80,7 @@ std::vector<std::string> StackCommand(pid_t pid) {
 
 // Explains why there are no stacks: a debugger would wait for that thread, and stop the process
 // whenever the thread becomes ready.
-File WithoutStacks(pid_t pid, const ThreadStat& stuck) {
+File ExplainMissingStacks(pid_t pid, const ThreadStat& stuck) {
   return {"stacks.txt",
           absl::StrCat("no debugger was attached: ", NameOfThread(pid, stuck.tid),
                        " is in a call that no signal ends (state D); threads.txt says in which\n")};
@@ -101,9 +101,9 @@ std::vector<File> StackFiles(pid_t pid, absl::Duration timeout) {
   // A process that is stopped already must stay stopped, and gdb could not make progress.
   if (IsStopped(pid)) return {};
   const absl::Time deadline = SteadyNow() + timeout;
-  if (const auto stuck = StuckThread(pid, kSlowDisk)) return {WithoutStacks(pid, *stuck)};
+  if (const auto stuck = StuckThread(pid, kSlowDisk)) return {ExplainMissingStacks(pid, *stuck)};
   std::vector<File> files;
-  const WhileDebugged debugged(pid);
+  const DebuggedScope debugged(pid);
   bool killed = AddStack(StackCommand(pid), "stacks.txt", deadline - SteadyNow(), &files);
   if (!killed && IsPython(pid)) {
     killed = AddStack({"py-spy", "dump", "--pid", absl::StrCat(pid)}, "python.txt",

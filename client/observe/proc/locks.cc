@@ -25,7 +25,7 @@ struct MutexHead {
 };
 constexpr int32_t kContended = 2;
 
-bool IsThreadOf(pid_t pid, pid_t tid) { return tid > 0 && StatOf(pid, tid).has_value(); }
+bool IsThreadOf(pid_t pid, pid_t tid) { return tid > 0 && ThreadStatOf(pid, tid).has_value(); }
 
 // Threads, each with its RunCountOf() from before it was inspected.
 using Visited = std::vector<std::pair<pid_t, std::string>>;
@@ -37,7 +37,7 @@ bool IsAmong(pid_t tid, const Visited& visited) {
 
 // Returns whether no visited thread has run. A running thread's count changes only when it stops
 // running, so each must also be in a system call.
-bool HaveStoodStill(pid_t pid, const Visited& visited) {
+bool HaveNotRun(pid_t pid, const Visited& visited) {
   return std::all_of(visited.begin(), visited.end(), [pid](const auto& thread) {
     return SystemCallOf(pid, thread.first) && RunCountOf(pid, thread.first) == thread.second;
   });
@@ -68,19 +68,19 @@ LockChain FollowLocks(pid_t pid, pid_t tid) {
     visited.emplace_back(tid, RunCountOf(pid, tid));
     const std::optional<pid_t> next = AwaitedThread(pid, tid);
     if (!next) break;
-    chain.circle = IsAmong(*next, visited);
+    chain.cycle = IsAmong(*next, visited);
     // A thread that has run meanwhile is not deadlocked: threads may just take the same locks in
     // turn.
-    if (chain.circle && !HaveStoodStill(pid, visited)) return {};
+    if (chain.cycle && !HaveNotRun(pid, visited)) return {};
     chain.threads.push_back(*next);
-    if (chain.circle) break;
+    if (chain.cycle) break;
     tid = *next;
   }
   return chain;
 }
 
 std::string NameOfThread(pid_t pid, pid_t tid) {
-  const std::optional<ThreadStat> stat = StatOf(pid, tid);
+  const std::optional<ThreadStat> stat = ThreadStatOf(pid, tid);
   return absl::StrCat("thread ", tid, stat ? absl::StrCat(" ('", stat->name, "')") : "");
 }
 
@@ -89,14 +89,14 @@ std::string Describe(pid_t pid, const LockChain& chain) {
   for (pid_t tid : chain.threads) {
     absl::StrAppend(&text, text.empty() ? "" : ", which waits for ", NameOfThread(pid, tid));
   }
-  if (chain.circle && chain.threads.size() == 1) {
+  if (chain.cycle && chain.threads.size() == 1) {
     return absl::StrCat(text, ", which is the same one: it has locked that already");
   }
-  if (chain.threads.empty() || chain.circle) return text;
+  if (chain.threads.empty() || chain.cycle) return text;
   const std::optional<SystemCall> call = SystemCallOf(pid, chain.threads.back());
   if (!call || call->number < 0) return text;
   const std::string target = TargetOf(chain.threads.back(), *call);
-  return absl::StrCat(text, ", which is in ", NameOf(call->number), "()",
+  return absl::StrCat(text, ", which is in ", SystemCallName(call->number), "()",
                       target.empty() ? "" : absl::StrCat(" of ", target));
 }
 

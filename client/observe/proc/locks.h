@@ -15,11 +15,11 @@ namespace muster::observe {
 std::optional<pid_t> AwaitedThread(pid_t pid, pid_t tid);
 
 // The threads that a thread waits for, the nearest first. The last one waits for no thread, or
-// closes a circle: it is the first thread, or an earlier one of the chain. In a circle, no thread
+// closes a cycle: it is the first thread, or an earlier one of the chain. In a cycle, no thread
 // has run while the chain was followed, so it is a deadlock.
 struct LockChain {
   std::vector<pid_t> threads;  // without the first thread
-  bool circle = false;
+  bool cycle = false;
 };
 LockChain FollowLocks(pid_t pid, pid_t tid);
 

@@ -24,8 +24,8 @@ namespace muster::observe {
 namespace {
 
 constexpr size_t kMaxStatBytes = 4 << 10;
-constexpr int kGlances = 5;
-constexpr absl::Duration kBetweenGlances = absl::Milliseconds(2);
+constexpr int kSystemCallTries = 5;
+constexpr absl::Duration kSystemCallRetryPause = absl::Milliseconds(2);
 
 std::string TaskPath(pid_t pid, pid_t tid, absl::string_view file) {
   return absl::StrCat("/proc/", pid, "/task/", tid, "/", file);
@@ -114,7 +114,7 @@ std::string VariableIn(absl::string_view environment, absl::string_view name) {
   return "";
 }
 
-std::optional<ThreadStat> StatOf(pid_t pid, pid_t tid) {
+std::optional<ThreadStat> ThreadStatOf(pid_t pid, pid_t tid) {
   std::optional<ProcessStat> stat = ReadStat(TaskPath(pid, tid, "stat"));
   if (!stat) return std::nullopt;
   return ThreadStat{tid, std::move(stat->name), stat->state, stat->cpu_ticks,
@@ -123,11 +123,11 @@ std::optional<ThreadStat> StatOf(pid_t pid, pid_t tid) {
 
 std::vector<ThreadStat> Threads(pid_t pid, size_t max_threads) {
   std::vector<ThreadStat> threads;
-  if (const auto first = StatOf(pid, pid)) threads.push_back(*first);
+  if (const auto first = ThreadStatOf(pid, pid)) threads.push_back(*first);
   for (pid_t tid : NumbersIn(absl::StrCat("/proc/", pid, "/task"))) {
     if (tid == pid) continue;
     if (threads.size() >= max_threads) break;
-    if (const auto stat = StatOf(pid, tid)) threads.push_back(*stat);
+    if (const auto stat = ThreadStatOf(pid, tid)) threads.push_back(*stat);
   }
   return threads;
 }
@@ -148,10 +148,10 @@ std::optional<SystemCall> SystemCallOf(pid_t pid, pid_t tid) {
 // A thread that only polls is sometimes between two calls, more often on a busy machine. So is
 // every sleeping thread at the moment a debugger attaches.
 std::optional<SystemCall> AwaitSystemCall(pid_t pid, pid_t tid) {
-  for (int glance = 1;; ++glance) {
+  for (int attempt = 1;; ++attempt) {
     std::optional<SystemCall> call = SystemCallOf(pid, tid);
-    if (call || glance == kGlances) return call;
-    absl::SleepFor(kBetweenGlances);
+    if (call || attempt == kSystemCallTries) return call;
+    absl::SleepFor(kSystemCallRetryPause);
   }
 }
 

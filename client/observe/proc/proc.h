@@ -62,7 +62,7 @@ struct ThreadStat {
 
 // Returns at most `max_threads` threads, the main thread first.
 std::vector<ThreadStat> Threads(pid_t pid, size_t max_threads = 1024);
-std::optional<ThreadStat> StatOf(pid_t pid, pid_t tid);
+std::optional<ThreadStat> ThreadStatOf(pid_t pid, pid_t tid);
 
 // A system call that a thread is in, and its arguments.
 struct SystemCall {

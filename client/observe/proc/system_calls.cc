@@ -13,53 +13,53 @@ namespace muster::observe {
 namespace {
 
 // The meaning of a call's first arguments.
-enum class About { kNothing, kDescriptor, kPath, kPathAfterFolder, kDescriptors };
+enum class ArgumentKind { kNothing, kDescriptor, kPath, kPathAfterFolder, kDescriptors };
 
-struct Call {
+struct KnownCall {
   int64_t number;
   const char* name;
-  About about = About::kNothing;
+  ArgumentKind about = ArgumentKind::kNothing;
 };
 
 // Calls in which a process may stay for long. Some do not exist on every architecture.
-constexpr Call kCalls[] = {
-    {SYS_read, "read", About::kDescriptor},
-    {SYS_write, "write", About::kDescriptor},
-    {SYS_readv, "readv", About::kDescriptor},
-    {SYS_writev, "writev", About::kDescriptor},
-    {SYS_pread64, "pread64", About::kDescriptor},
-    {SYS_pwrite64, "pwrite64", About::kDescriptor},
-    {SYS_preadv, "preadv", About::kDescriptor},
-    {SYS_pwritev, "pwritev", About::kDescriptor},
-    {SYS_fsync, "fsync", About::kDescriptor},
-    {SYS_fdatasync, "fdatasync", About::kDescriptor},
+constexpr KnownCall kKnownCalls[] = {
+    {SYS_read, "read", ArgumentKind::kDescriptor},
+    {SYS_write, "write", ArgumentKind::kDescriptor},
+    {SYS_readv, "readv", ArgumentKind::kDescriptor},
+    {SYS_writev, "writev", ArgumentKind::kDescriptor},
+    {SYS_pread64, "pread64", ArgumentKind::kDescriptor},
+    {SYS_pwrite64, "pwrite64", ArgumentKind::kDescriptor},
+    {SYS_preadv, "preadv", ArgumentKind::kDescriptor},
+    {SYS_pwritev, "pwritev", ArgumentKind::kDescriptor},
+    {SYS_fsync, "fsync", ArgumentKind::kDescriptor},
+    {SYS_fdatasync, "fdatasync", ArgumentKind::kDescriptor},
     {SYS_sync, "sync"},
-    {SYS_syncfs, "syncfs", About::kDescriptor},
-    {SYS_ftruncate, "ftruncate", About::kDescriptor},
-    {SYS_fallocate, "fallocate", About::kDescriptor},
-    {SYS_flock, "flock", About::kDescriptor},
-    {SYS_fcntl, "fcntl", About::kDescriptor},
-    {SYS_ioctl, "ioctl", About::kDescriptor},
-    {SYS_getdents64, "getdents64", About::kDescriptor},
-    {SYS_fstat, "fstat", About::kDescriptor},
-    {SYS_close, "close", About::kDescriptor},
-    {SYS_splice, "splice", About::kDescriptor},
-    {SYS_sendfile, "sendfile", About::kDescriptor},
-    {SYS_accept, "accept", About::kDescriptor},
-    {SYS_accept4, "accept4", About::kDescriptor},
-    {SYS_connect, "connect", About::kDescriptor},
-    {SYS_recvfrom, "recvfrom", About::kDescriptor},
-    {SYS_recvmsg, "recvmsg", About::kDescriptor},
-    {SYS_sendto, "sendto", About::kDescriptor},
-    {SYS_sendmsg, "sendmsg", About::kDescriptor},
-    {SYS_openat, "openat", About::kPathAfterFolder},
-    {SYS_newfstatat, "newfstatat", About::kPathAfterFolder},
-    {SYS_statx, "statx", About::kPathAfterFolder},
-    {SYS_mkdirat, "mkdirat", About::kPathAfterFolder},
-    {SYS_unlinkat, "unlinkat", About::kPathAfterFolder},
+    {SYS_syncfs, "syncfs", ArgumentKind::kDescriptor},
+    {SYS_ftruncate, "ftruncate", ArgumentKind::kDescriptor},
+    {SYS_fallocate, "fallocate", ArgumentKind::kDescriptor},
+    {SYS_flock, "flock", ArgumentKind::kDescriptor},
+    {SYS_fcntl, "fcntl", ArgumentKind::kDescriptor},
+    {SYS_ioctl, "ioctl", ArgumentKind::kDescriptor},
+    {SYS_getdents64, "getdents64", ArgumentKind::kDescriptor},
+    {SYS_fstat, "fstat", ArgumentKind::kDescriptor},
+    {SYS_close, "close", ArgumentKind::kDescriptor},
+    {SYS_splice, "splice", ArgumentKind::kDescriptor},
+    {SYS_sendfile, "sendfile", ArgumentKind::kDescriptor},
+    {SYS_accept, "accept", ArgumentKind::kDescriptor},
+    {SYS_accept4, "accept4", ArgumentKind::kDescriptor},
+    {SYS_connect, "connect", ArgumentKind::kDescriptor},
+    {SYS_recvfrom, "recvfrom", ArgumentKind::kDescriptor},
+    {SYS_recvmsg, "recvmsg", ArgumentKind::kDescriptor},
+    {SYS_sendto, "sendto", ArgumentKind::kDescriptor},
+    {SYS_sendmsg, "sendmsg", ArgumentKind::kDescriptor},
+    {SYS_openat, "openat", ArgumentKind::kPathAfterFolder},
+    {SYS_newfstatat, "newfstatat", ArgumentKind::kPathAfterFolder},
+    {SYS_statx, "statx", ArgumentKind::kPathAfterFolder},
+    {SYS_mkdirat, "mkdirat", ArgumentKind::kPathAfterFolder},
+    {SYS_unlinkat, "unlinkat", ArgumentKind::kPathAfterFolder},
     {SYS_mount, "mount"},
-    {SYS_execve, "execve", About::kPath},
-    {SYS_ppoll, "ppoll", About::kDescriptors},
+    {SYS_execve, "execve", ArgumentKind::kPath},
+    {SYS_ppoll, "ppoll", ArgumentKind::kDescriptors},
     {SYS_pselect6, "pselect6"},
     {SYS_epoll_pwait, "epoll_pwait"},
     {SYS_futex, "futex"},
@@ -71,20 +71,20 @@ constexpr Call kCalls[] = {
     {SYS_rt_sigsuspend, "rt_sigsuspend"},
     {SYS_semtimedop, "semtimedop"},
     {SYS_msgrcv, "msgrcv"},
-    {SYS_mq_timedreceive, "mq_timedreceive", About::kDescriptor},
+    {SYS_mq_timedreceive, "mq_timedreceive", ArgumentKind::kDescriptor},
     {SYS_mmap, "mmap"},
     {SYS_munmap, "munmap"},
     {SYS_madvise, "madvise"},
     {SYS_exit_group, "exit_group"},
     {SYS_clone, "clone"},
 #ifdef SYS_open
-    {SYS_open, "open", About::kPath},
-    {SYS_stat, "stat", About::kPath},
-    {SYS_lstat, "lstat", About::kPath},
-    {SYS_mkdir, "mkdir", About::kPath},
-    {SYS_unlink, "unlink", About::kPath},
-    {SYS_rename, "rename", About::kPath},
-    {SYS_poll, "poll", About::kDescriptors},
+    {SYS_open, "open", ArgumentKind::kPath},
+    {SYS_stat, "stat", ArgumentKind::kPath},
+    {SYS_lstat, "lstat", ArgumentKind::kPath},
+    {SYS_mkdir, "mkdir", ArgumentKind::kPath},
+    {SYS_unlink, "unlink", ArgumentKind::kPath},
+    {SYS_rename, "rename", ArgumentKind::kPath},
+    {SYS_poll, "poll", ArgumentKind::kDescriptors},
     {SYS_select, "select"},
     {SYS_epoll_wait, "epoll_wait"},
     {SYS_pause, "pause"},
@@ -94,10 +94,11 @@ constexpr Call kCalls[] = {
 };
 
 // Returns null if the call is not in the table.
-const Call* Find(int64_t number) {
-  const Call* const found = std::find_if(std::begin(kCalls), std::end(kCalls),
-                                         [number](const Call& c) { return c.number == number; });
-  return found == std::end(kCalls) ? nullptr : found;
+const KnownCall* Find(int64_t number) {
+  const KnownCall* const found =
+      std::find_if(std::begin(kKnownCalls), std::end(kKnownCalls),
+                   [number](const KnownCall& c) { return c.number == number; });
+  return found == std::end(kKnownCalls) ? nullptr : found;
 }
 
 std::string DescribePolled(pid_t tid, const SystemCall& call) {
@@ -105,32 +106,32 @@ std::string DescribePolled(pid_t tid, const SystemCall& call) {
   if (call.arguments[1] == 0 || !ReadMemory(tid, call.arguments[0], &first, sizeof(first))) {
     return "";
   }
-  const std::string one = DescribeDescriptor(tid, first.fd);
-  if (one.empty() || call.arguments[1] == 1) return one;
-  return absl::StrCat(one, " and ", call.arguments[1] - 1, " more");
+  const std::string polled = DescribeDescriptor(tid, first.fd);
+  if (polled.empty() || call.arguments[1] == 1) return polled;
+  return absl::StrCat(polled, " and ", call.arguments[1] - 1, " more");
 }
 
 }  // namespace
 
-std::string NameOf(int64_t number) {
+std::string SystemCallName(int64_t number) {
   if (number < 0) return "";
-  const Call* const call = Find(number);
+  const KnownCall* const call = Find(number);
   return call == nullptr ? absl::StrCat("system call ", number) : call->name;
 }
 
 std::string TargetOf(pid_t tid, const SystemCall& call) {
-  const Call* const known = Find(call.number);
+  const KnownCall* const known = Find(call.number);
   if (known == nullptr) return "";
   switch (known->about) {
-    case About::kNothing:
+    case ArgumentKind::kNothing:
       return "";
-    case About::kDescriptor:
+    case ArgumentKind::kDescriptor:
       return DescribeDescriptor(tid, static_cast<int>(call.arguments[0]));
-    case About::kPath:
+    case ArgumentKind::kPath:
       return ReadText(tid, call.arguments[0]);
-    case About::kPathAfterFolder:
+    case ArgumentKind::kPathAfterFolder:
       return ReadText(tid, call.arguments[1]);
-    case About::kDescriptors:
+    case ArgumentKind::kDescriptors:
       return DescribePolled(tid, call);
   }
   return "";

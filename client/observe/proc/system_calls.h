@@ -12,7 +12,7 @@ namespace muster::observe {
 
 // Returns the name of a system call, such as "read". Returns "system call 999" if the number is not
 // in the table.
-std::string NameOf(int64_t number);
+std::string SystemCallName(int64_t number);
 
 // Returns the file, pipe, socket or path that the thread's call is about, or "".
 std::string TargetOf(pid_t tid, const SystemCall& call);

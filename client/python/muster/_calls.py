@@ -94,7 +94,7 @@ def _take_token() -> _Token:
         return _Token()
 
 
-def _give_token_back(token: _Token) -> None:
+def _return_token(token: _Token) -> None:
     """Recycles or frees a token, after its call has ended and no set has it any more. A cancelled token stays
     cancelled."""
     if not token.spent:
@@ -289,13 +289,13 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
     return returned
 
 
-class _OfThread(threading.local):
+class _ThreadState(threading.local):
     callbacks = 0  # number of callbacks that are running on the thread
 
 
 # The library may call callbacks while it holds its locks. Callbacks count themselves here. If the
 # garbage collector drops a handle meanwhile, it is freed later.
-of_thread = _OfThread()
+of_thread = _ThreadState()
 _dropped: List["Handle"] = []
 
 
@@ -495,7 +495,7 @@ def wait(
         if cancellation is not None and entry is not None:
             cancellation._remove(entry)  # pylint: disable=protected-access
         if unused:
-            _give_token_back(unused.pop())
+            _return_token(unused.pop())
     failed, made = ended.pop()
     if failed is not None:
         try:

@@ -7,7 +7,7 @@ from typing import NoReturn
 from muster._library import folder
 
 
-def _become(name: str) -> NoReturn:
+def _exec_program(name: str) -> NoReturn:
     path = os.path.join(folder(), name)
     try:
         os.execv(path, [name, *sys.argv[1:]])
@@ -17,9 +17,9 @@ def _become(name: str) -> NoReturn:
 
 def musterd() -> NoReturn:
     """Becomes the coordinator of a job."""
-    _become("musterd")
+    _exec_program("musterd")
 
 
 def muster() -> NoReturn:
     """Becomes the launcher and command line."""
-    _become("muster")
+    _exec_program("muster")

@@ -97,7 +97,7 @@ def finalize() -> None:
             job.close()
 
 
-def _said(function: Callable[[Any], int]) -> Optional[int]:
+def _from_environment(function: Callable[[Any], int]) -> Optional[int]:
     """Returns a value from the environment without joining, or None."""
     import ctypes  # pylint: disable=import-outside-toplevel
 
@@ -118,7 +118,7 @@ def _current() -> Optional[Job]:
 def get_rank() -> Optional[int]:
     """Returns the rank in the current job. Without one, the rank in the environment, or None."""
     job = _current()
-    return job.rank if job is not None else _said(library().options_rank)
+    return job.rank if job is not None else _from_environment(library().options_rank)
 
 
 def get_local_rank() -> Optional[int]:
@@ -126,8 +126,8 @@ def get_local_rank() -> Optional[int]:
     job = _current()
     if job is not None:
         return job.local_rank
-    said = _said(library().options_local_rank)
-    return _state["local_rank"] if said is None else said
+    number = _from_environment(library().options_local_rank)
+    return _state["local_rank"] if number is None else number
 
 
 def set_local_rank(index: int) -> None:
@@ -481,11 +481,11 @@ def gather_from_all_ranks(fn: Callable[[], T], rank: int = 0, *, encoding: AnyEn
     """Runs `fn` on every rank. Returns the values in rank order on rank `rank`, and an empty list on the others. If it
     fails on a rank, all ranks raise that error, with the rank's name. As in Axolotl."""
     of = _job(job)
-    values = _run_everywhere(of, fn, encoding, timeout)
+    values = _run_on_all_ranks(of, fn, encoding, timeout)
     return values if of.rank == rank or of.prevents_block else []
 
 
-def _run_everywhere(job: Job, fn: Callable[[], T], encoding: AnyEncoding, timeout: Timeout) -> List[T]:
+def _run_on_all_ranks(job: Job, fn: Callable[[], T], encoding: AnyEncoding, timeout: Timeout) -> List[T]:
     chosen = find(encoding)
     mine, failed = b"", None
     try:
@@ -557,18 +557,18 @@ def _shape(data: Any) -> Any:
     return [view.type_name, list(memoryview(data).shape or ())]
 
 
-def _meet(job: Job, what: str, mine: Any, timeout: Timeout) -> None:
+def _agree_on_arguments(job: Job, what: str, mine: Any, timeout: Timeout) -> None:
     """Compares `mine` on all ranks, through the coordinator. If ranks pass different things, all raise
     InvalidArgumentError."""
-    said = job.all_gather([what, mine], encoding="json", timeout=timeout)
-    for rank, other in enumerate(said):
-        if other != said[0]:
-            raise InvalidArgumentError(f"the ranks pass different arrays: rank 0 calls {_said_text(said[0])}, rank {rank} "
-                                       f"calls {_said_text(other)}; nothing was changed")
+    gathered = job.all_gather([what, mine], encoding="json", timeout=timeout)
+    for rank, other in enumerate(gathered):
+        if other != gathered[0]:
+            raise InvalidArgumentError(f"the ranks pass different arrays: rank 0 calls {_describe_call(gathered[0])}, "
+                                       f"rank {rank} calls {_describe_call(other)}; nothing was changed")
 
 
-def _said_text(said: Any) -> str:
-    return f"{said[0]} of {json.dumps(said[1])}"
+def _describe_call(call: Any) -> str:
+    return f"{call[0]} of {json.dumps(call[1])}"
 
 
 def _with_communicator(job: Job, call: Callable[[Communicator], T]) -> T:
@@ -595,7 +595,7 @@ def all_reduce(x: Any, op: Any = "sum", *, job: Optional[Job] = None, timeout: T
     _arrays.View(x, "the array", writable=True)
     if of.prevents_block or of.world_size == 1:
         return x
-    _meet(of, f"all_reduce {op}", _shape(x), timeout)
+    _agree_on_arguments(of, f"all_reduce {op}", _shape(x), timeout)
     return _with_communicator(of, lambda ranks: ranks.all_reduce(x, op, timeout=timeout))
 
 
@@ -611,7 +611,7 @@ def all_gather(x: Any, *, job: Optional[Job] = None, timeout: Timeout = None) ->
     shape = _shape(x)
     if of.prevents_block or of.world_size == 1:
         return _stacked(x, x, 1)
-    _meet(of, "all_gather", shape, timeout)
+    _agree_on_arguments(of, "all_gather", shape, timeout)
     return _stacked(x, _with_communicator(of, lambda ranks: ranks.all_gather(x, timeout=timeout)), of.world_size)
 
 
@@ -632,7 +632,7 @@ def average_across_processes(tensors: Any, *, job: Optional[Job] = None, timeout
     if of.prevents_block or of.world_size == 1:
         return tensors
     names = sorted(named)
-    _meet(of, "average_across_processes", {name: _shape(named[name]) for name in names}, timeout)
+    _agree_on_arguments(of, "average_across_processes", {name: _shape(named[name]) for name in names}, timeout)
     for name in names:
         _with_communicator(of, lambda ranks, each=named[name]: ranks.all_reduce(  # type: ignore[misc]
             each, "average", timeout=timeout))
@@ -721,18 +721,18 @@ def get_tensors_parallel(tensor: Any, ranks: Sequence[int], group: Optional[Grou
     of = _job(job)
     whole = group or of
     takes_part = of.rank in list(ranks)
-    _run_everywhere_in(of, whole, lambda: None if not takes_part else _shape(tensor), ranks, timeout)
+    _compare_shapes(of, whole, lambda: None if not takes_part else _shape(tensor), ranks, timeout)
 
     def offer() -> Optional[memoryview]:
         return memoryview(tensor).cast("B") if takes_part else None
 
     with _exchange(of, offer, ranks, whole, None, timeout) as offered:
-        views = [tensor if rank == of.rank else _as_like(tensor, data) for rank, data in offered]
+        views = [tensor if rank == of.rank else _array_like(tensor, data) for rank, data in offered]
         yield views
         views.clear()
 
 
-def _as_like(tensor: Any, data: Optional[memoryview]) -> Any:
+def _array_like(tensor: Any, data: Optional[memoryview]) -> Any:
     assert data is not None
     if hasattr(tensor, "__array_interface__"):
         import numpy  # pylint: disable=import-outside-toplevel
@@ -742,10 +742,10 @@ def _as_like(tensor: Any, data: Optional[memoryview]) -> Any:
     return data.cast(like.format, list(like.shape or ()))  # type: ignore[call-overload]
 
 
-def _run_everywhere_in(job: Job, group: Group, shape_of: Callable[[], Any], ranks: Sequence[int], timeout: Timeout) -> None:
+def _compare_shapes(job: Job, group: Group, shape_of: Callable[[], Any], ranks: Sequence[int], timeout: Timeout) -> None:
     """Compares the shapes of all ranks that take part."""
-    said = _all_or_fail(job, group, shape_of, timeout)
-    shapes = {rank: shape for rank, shape in zip(group.ranks, said) if rank in set(ranks)}
+    gathered = _all_or_fail(job, group, shape_of, timeout)
+    shapes = {rank: shape for rank, shape in zip(group.ranks, gathered) if rank in set(ranks)}
     first = next(iter(shapes))
     for rank, shape in shapes.items():
         if shape != shapes[first]:

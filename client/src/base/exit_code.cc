@@ -1,10 +1,9 @@
-#include "client/src/base/exit_code.h"
-
 #include <string>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/src/base/exit_code_note.h"
 #include "common/exit_codes.h"
 #include "common/termination_log.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/control_plane/fork_guard.h"
 #include "client/src/control_plane/grpc/grpc_transport.h"
 #include "client/src/control_plane/grpc/resolve.h"

@@ -13,7 +13,7 @@
 namespace muster::internal {
 
 absl::StatusOr<std::shared_ptr<MemberDriver>> MemberDriver::Start(
-    MemberOptions options, std::unique_ptr<Transport> transport, const MeetingTimes& times) {
+    MemberOptions options, std::unique_ptr<Transport> transport, const FanInTimes& times) {
   std::shared_ptr<MemberDriver> driver(
       new MemberDriver(std::move(options), std::move(transport), times), &MemberDriver::Delete);
   if (absl::Status status = driver->StartThreads(); !status.ok()) return status;
@@ -21,13 +21,13 @@ absl::StatusOr<std::shared_ptr<MemberDriver>> MemberDriver::Start(
 }
 
 MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
-                           const MeetingTimes& times)
+                           const FanInTimes& times)
     : transport_(std::move(transport)),
       member_([&] {
         options.connected = [this] { return transport_->connected(); };
         return std::move(options);
       }()),
-      node_(times),
+      fan_in_(times),
       turns_(
           [this](PollingTurns::How how) {
             how == PollingTurns::How::kNow ? transport_->PollNow() : transport_->Poll();
@@ -65,7 +65,7 @@ MemberDriver::~MemberDriver() {
 void MemberDriver::Stop() {
   Lock lock(mutex_);
   stopping_ = true;
-  news_.notify_all();
+  state_changed_.notify_all();
   WakeThread();
   turns_.WakeStandIn();
   transport_->Wake();
@@ -100,7 +100,7 @@ void MemberDriver::Forget(const EpochId& epoch) {
   member_.Forget(epoch);
 }
 
-absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCall begin) {
+absl::StatusOr<Response> MemberDriver::CallAndWait(Cancellation* cancellation, BeginCall begin) {
   Waiter waiter;
   Lock lock(mutex_);
   const CallId id = next_call_++;
@@ -137,28 +137,28 @@ void MemberDriver::Cancel(CallId id) {
 
 void MemberDriver::AwaitReply(Lock* lock, Waiter* waiter) {
   while (true) {
-    turns_.Await(lock, waiter, [&] { return waiter->reply || waiter->meeting; });
-    if (waiter->meeting == nullptr) return;
-    RunMeeting(lock, waiter);
+    turns_.Await(lock, waiter, [&] { return waiter->reply || waiter->round; });
+    if (waiter->round == nullptr) return;
+    RunFanInRound(lock, waiter);
   }
 }
 
-void MemberDriver::RunMeeting(Lock* lock, Waiter* waiter) {
-  const std::shared_ptr<NodeMeetings::Place> place = std::exchange(waiter->meeting, nullptr);
-  const uint64_t attempt = place->attempt;
+void MemberDriver::RunFanInRound(Lock* lock, Waiter* waiter) {
+  const std::shared_ptr<FanInDriver::GroupRounds> rounds = std::exchange(waiter->round, nullptr);
+  const uint64_t attempt = rounds->attempt;
   lock->unlock();
-  const MeetingEnd end = place->meeting.Run(
+  const FanInEnd end = rounds->round.Run(
       [&](const std::vector<TakenPart>& parts) { return SendForNode(attempt, parts); });
   lock->lock();
-  node_.End(place.get());
-  Apply(member_.OnMet(SteadyClock::now(), attempt, end));
+  fan_in_.End(rounds.get());
+  Apply(member_.OnFanInEnd(SteadyClock::now(), attempt, end));
   Drain(lock);
 }
 
 std::optional<Delivery> MemberDriver::SendForNode(uint64_t attempt,
                                                   const std::vector<TakenPart>& parts) {
-  const absl::Duration patience = absl::Nanoseconds(node_.times().patience);
-  return DeliveryOf(Call(nullptr, [&](MemberCore& member, SteadyTime now, CallId id) {
+  const absl::Duration patience = absl::Nanoseconds(fan_in_.times().patience);
+  return DeliveryOf(CallAndWait(nullptr, [&](MemberCore& member, SteadyTime now, CallId id) {
     return member.SendForNode(now, id, attempt, parts, patience);
   }));
 }
@@ -171,8 +171,8 @@ void MemberDriver::StandIn() {
 void MemberDriver::Apply(Effects effects) {
   for (Output& output : effects.outputs) outbox_.push_back(std::move(output));
   for (Completion& completion : effects.completions) Complete(std::move(completion));
-  if (effects.news) news_.notify_all();
-  if (effects.news || member_.NextDeadline() < armed_) WakeThread();
+  if (effects.state_changed) state_changed_.notify_all();
+  if (effects.state_changed || member_.NextDeadline() < thread_wakes_at_) WakeThread();
 }
 
 void MemberDriver::Complete(Completion completion) {
@@ -225,42 +225,42 @@ void MemberDriver::Do(OpenStream open) {
 void MemberDriver::Do(const CancelSend& cancel) { transport_->Cancel(cancel.attempt); }
 
 void MemberDriver::Do(const EnterNode& enter) {
-  auto segment = NodeMeetings::Open(enter);
+  auto segment = FanInDriver::Open(enter);
   Lock lock(mutex_);
-  node_.Enter(enter, std::move(segment));
-  QueueNodeNews();
+  fan_in_.Enter(enter, std::move(segment));
+  QueueFanInLog();
 }
 
-void MemberDriver::Do(const MeetAtNode& meet) {
+void MemberDriver::Do(const StartFanIn& start) {
   Lock lock(mutex_);
-  const auto waiter = waiters_.find(meet.call);
+  const auto waiter = waiters_.find(start.call);
   if (waiter == waiters_.end()) return;  // the call has ended meanwhile
-  waiter->second->meeting = node_.Begin(meet);
-  QueueNodeNews();
-  if (waiter->second->meeting != nullptr) return Notify(waiter->second);
-  const MeetingEnd alone{MeetingEnd::kCallAlone, /*unsent=*/true, false, {}};
-  Apply(member_.OnMet(SteadyClock::now(), meet.contribution.attempt, alone));
+  waiter->second->round = fan_in_.Begin(start);
+  QueueFanInLog();
+  if (waiter->second->round != nullptr) return Notify(waiter->second);
+  const FanInEnd alone{FanInEnd::kCallAlone, /*unsent=*/true, false, {}};
+  Apply(member_.OnFanInEnd(SteadyClock::now(), start.contribution.attempt, alone));
 }
 
-void MemberDriver::Do(const LeaveMeeting& leave) {
+void MemberDriver::Do(const LeaveFanIn& leave) {
   Lock lock(mutex_);
-  node_.Leave(leave.attempt);
+  fan_in_.Leave(leave.attempt);
 }
 
-void MemberDriver::Do(const PassNode& pass) {
+void MemberDriver::Do(const SkipFanIn& skip) {
   Lock lock(mutex_);
-  node_.Pass(pass);
-  QueueNodeNews();
+  fan_in_.Skip(skip);
+  QueueFanInLog();
 }
 
-void MemberDriver::Do(const LeaveNodeGroup& leave) {
+void MemberDriver::Do(const RetireFanInGroup& leave) {
   Lock lock(mutex_);
-  node_.Retire(leave);
+  fan_in_.Retire(leave);
 }
 
-void MemberDriver::QueueNodeNews() {
-  std::optional<std::string> news = node_.TakeNews();
-  if (news) outbox_.push_back(WriteLog{LogLevel::kDebug, *std::move(news)});
+void MemberDriver::QueueFanInLog() {
+  std::optional<std::string> line = fan_in_.TakeLogLine();
+  if (line) outbox_.push_back(WriteLog{LogLevel::kDebug, *std::move(line)});
 }
 
 void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
@@ -268,45 +268,48 @@ void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
 void MemberDriver::RunThread() {
   Lock lock(mutex_);
   while (!stopping_) {
-    armed_ = SteadyTime::min();  // the thread is awake, and needs no wake-up
+    thread_wakes_at_ = SteadyTime::min();  // the thread is awake, and needs no wake-up
     const SteadyTime now = SteadyClock::now();
     if (member_.NextDeadline() <= now) Apply(member_.Tick(now));
-    thread_must_look_ = false;
+    thread_must_check_ = false;
     Drain(&lock);
-    TellListeners(&lock);
-    if (thread_must_look_ || stopping_) continue;
-    armed_ = member_.NextDeadline();
-    thread_wakes_.wait_until(lock, armed_, [this] { return thread_must_look_; });
+    NotifyListeners(&lock);
+    if (thread_must_check_ || stopping_) continue;
+    thread_wakes_at_ = member_.NextDeadline();
+    thread_wakes_.wait_until(lock, thread_wakes_at_, [this] { return thread_must_check_; });
   }
   Drain(&lock);
-  TellListeners(&lock);
+  NotifyListeners(&lock);
 }
 
 void MemberDriver::WakeThread() {
-  thread_must_look_ = true;
+  thread_must_check_ = true;
   thread_wakes_.notify_one();
 }
 
-void MemberDriver::TellListeners(Lock* lock) {
+void MemberDriver::NotifyListeners(Lock* lock) {
   std::vector<EpochId> epochs;
   for (const auto& entry : listeners_) epochs.push_back(entry.first);
-  for (const EpochId& epoch : epochs) TellListeners(lock, epoch);
+  for (const EpochId& epoch : epochs) NotifyListeners(lock, epoch);
 }
 
-void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch) {
+void MemberDriver::NotifyListeners(Lock* lock, const EpochId& epoch) {
   const auto entry = listeners_.find(epoch);
   if (entry == listeners_.end()) return;
   Listeners& listeners = entry->second;
   const absl::Status failure = member_.HealthOf(epoch);
-  const bool tell_failure = !failure.ok() && !std::exchange(listeners.failure_told, !failure.ok());
+  const bool notify_failure =
+      !failure.ok() && !std::exchange(listeners.failure_notified, !failure.ok());
   const bool newcomers = member_.NewcomersWaiting(epoch) > 0;
-  const bool tell_newcomers = newcomers && !std::exchange(listeners.newcomers_told, newcomers);
-  Listeners told = listeners;  // a copy, because a callback may make the driver forget this epoch
+  const bool notify_newcomers =
+      newcomers && !std::exchange(listeners.newcomers_notified, newcomers);
+  Listeners notified =
+      listeners;  // a copy, because a callback may make the driver forget this epoch
   lock->unlock();
-  if (tell_failure) told.failure->Notify(failure);
-  if (tell_newcomers) told.newcomers->Notify();
-  told.failure.reset();
-  told.newcomers.reset();
+  if (notify_failure) notified.failure->Notify(failure);
+  if (notify_newcomers) notified.newcomers->Notify();
+  notified.failure.reset();
+  notified.newcomers.reset();
   lock->lock();
 }
 
@@ -318,8 +321,9 @@ absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
 absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration timeout) const {
   const SteadyTime until = After(SteadyClock::now(), timeout);
   Lock lock(mutex_);
-  const PollingTurns::AwaitingNews awaiting(&turns_);
-  news_.wait_until(lock, until, [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
+  const PollingTurns::AwaitingChange awaiting(&turns_);
+  state_changed_.wait_until(lock, until,
+                            [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
   return member_.HealthOf(epoch);
 }
 
@@ -331,15 +335,15 @@ absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeou
   const CancelWatch watch(cancellation, [&] {
     Lock lock(mutex_);
     cancelled = true;
-    news_.notify_all();
+    state_changed_.notify_all();
   });
   const auto ended = [&] { return stopping_ || cancelled || !member_.HealthOf(epoch).ok(); };
   Lock lock(mutex_);
-  const PollingTurns::AwaitingNews awaiting(&turns_);
+  const PollingTurns::AwaitingChange awaiting(&turns_);
   SteadyTime wake;
   // An attach in the meantime may move LossKnownBy() further away.
   while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {
-    news_.wait_until(lock, wake);
+    state_changed_.wait_until(lock, wake);
   }
   return member_.HealthOf(epoch);
 }

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/control_plane/node_meetings.h"
+#include "client/src/control_plane/fan_in_driver.h"
 #include "client/src/control_plane/one_time_event.h"
 #include "client/src/control_plane/polling_turns.h"
 #include "client/src/control_plane/transport.h"
@@ -48,7 +48,7 @@ class MemberDriver {
   // a listener.
   static absl::StatusOr<std::shared_ptr<MemberDriver>> Start(MemberOptions options,
                                                              std::unique_ptr<Transport> transport,
-                                                             const MeetingTimes& times = {});
+                                                             const FanInTimes& times = {});
   MemberDriver(const MemberDriver&) = delete;
   MemberDriver& operator=(const MemberDriver&) = delete;
 
@@ -59,7 +59,7 @@ class MemberDriver {
 
   // Begins a call of the member under this id, and blocks until it has ended.
   using BeginCall = absl::FunctionRef<Effects(MemberCore&, SteadyTime now, CallId)>;
-  absl::StatusOr<Response> Call(Cancellation* cancellation, BeginCall begin);
+  absl::StatusOr<Response> CallAndWait(Cancellation* cancellation, BeginCall begin);
 
   // Runs a step whose result no thread waits for.
   using Step = absl::FunctionRef<Effects(MemberCore&, SteadyTime now)>;
@@ -86,21 +86,21 @@ class MemberDriver {
   using Lock = PollingTurns::Lock;
   // A thread of the program that waits for the end of its call.
   struct Waiter : PollingTurns::Waiter {
-    // A meeting that has begun and that this thread must run.
-    std::shared_ptr<NodeMeetings::Place> meeting;
+    // A round that has begun and that this thread must run.
+    std::shared_ptr<FanInDriver::GroupRounds> round;
     std::optional<absl::StatusOr<Response>> reply;
   };
   // The listeners of one epoch, and whether they were notified.
   struct Listeners {
     std::shared_ptr<OneTimeEvent<absl::Status>> failure =
         std::make_shared<OneTimeEvent<absl::Status>>();
-    bool failure_told = false;
+    bool failure_notified = false;
     std::shared_ptr<OneTimeEvent<>> newcomers = std::make_shared<OneTimeEvent<>>();
-    bool newcomers_told = false;
+    bool newcomers_notified = false;
   };
 
   MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
-               const MeetingTimes& times);
+               const FanInTimes& times);
   ~MemberDriver();
   static void Delete(MemberDriver* driver);
   absl::Status StartThreads();
@@ -118,7 +118,7 @@ class MemberDriver {
   void AwaitReply(Lock* lock, Waiter* waiter);
   // Wakes the thread, wherever it waits.
   void Notify(Waiter* waiter);
-  void RunMeeting(Lock* lock, Waiter* waiter);
+  void RunFanInRound(Lock* lock, Waiter* waiter);
   std::optional<Delivery> SendForNode(uint64_t attempt, const std::vector<TakenPart>& parts);
   void StandIn();
 
@@ -128,18 +128,18 @@ class MemberDriver {
   void Do(OpenStream open);
   void Do(const CancelSend& cancel);
   void Do(const EnterNode& enter);
-  void Do(const MeetAtNode& meet);
-  void Do(const LeaveMeeting& leave);
-  void Do(const PassNode& pass);
-  void Do(const LeaveNodeGroup& leave);
-  // Queues the log lines of NodeMeetings, to be written without the lock.
-  void QueueNodeNews();
+  void Do(const StartFanIn& start);
+  void Do(const LeaveFanIn& leave);
+  void Do(const SkipFanIn& skip);
+  void Do(const RetireFanInGroup& leave);
+  // Queues the log lines of FanInDriver, to be written without the lock.
+  void QueueFanInLog();
   void Do(const WriteLog& log);
 
   void RunThread();
   void WakeThread();
-  void TellListeners(Lock* lock);
-  void TellListeners(Lock* lock, const EpochId& epoch);
+  void NotifyListeners(Lock* lock);
+  void NotifyListeners(Lock* lock, const EpochId& epoch);
 
   std::unique_ptr<Transport> transport_;
 
@@ -147,14 +147,14 @@ class MemberDriver {
   MemberCore member_;
   CallId next_call_ = 1;
   std::map<CallId, Waiter*> waiters_;
-  NodeMeetings node_;
+  FanInDriver fan_in_;
   std::deque<Output> outbox_;
   bool draining_ = false;
   std::map<EpochId, Listeners> listeners_;
-  mutable std::condition_variable news_;
+  mutable std::condition_variable state_changed_;
   bool stopping_ = false;
-  bool thread_must_look_ = false;
-  SteadyTime armed_ = SteadyTime::max();  // when the thread wakes up on its own
+  bool thread_must_check_ = false;
+  SteadyTime thread_wakes_at_ = SteadyTime::max();  // when the thread wakes up on its own
   std::condition_variable thread_wakes_;
 
   mutable PollingTurns turns_;

@@ -7,9 +7,9 @@ namespace {
 
 // How long the stand-in pauses after a call of the program. Events in the pause are handled that
 // much later.
-constexpr std::chrono::milliseconds kStandBack(20);
-// The pause while a thread waits for news (AwaitingNews).
-constexpr std::chrono::milliseconds kStandBackForNews(5);
+constexpr std::chrono::milliseconds kStandInDelay(20);
+// The pause while a thread waits for a change (AwaitingChange).
+constexpr std::chrono::milliseconds kStandInDelayForChanges(5);
 // Longer calls may cost one extra wake-up at their end.
 constexpr std::chrono::seconds kLongPoll(1);
 
@@ -59,19 +59,20 @@ void PollingTurns::StandIn(Lock* lock, absl::FunctionRef<bool()> stopping) {
   uint64_t polls = 0;
   SteadyTime called_at;
   while (!stopping()) {
-    const bool called_of_late = std::exchange(visits, visits_) != visits_;
-    const bool polled_of_late = std::exchange(polls, polls_) != polls_;
-    if (called_of_late) called_at = SteadyClock::now();
-    if (!called_of_late && !taken_) {
+    const bool recently_called = std::exchange(visits, visits_) != visits_;
+    const bool recently_polled = std::exchange(polls, polls_) != polls_;
+    if (recently_called) called_at = SteadyClock::now();
+    if (!recently_called && !taken_) {
       Take(lock, nullptr, How::kUntilWoken);
       Pass();
     } else if (SteadyClock::now() - called_at < kLongPoll) {
       // Threads wait in shared memory for calls that other members sent, so none of them polls.
-      if (!polled_of_late && !taken_) {
+      if (!recently_polled && !taken_) {
         Take(lock, nullptr, How::kNow);
         Pass();
       }
-      stand_in_wakes_.wait_for(*lock, awaiting_news_ > 0 ? kStandBackForNews : kStandBack);
+      stand_in_wakes_.wait_for(*lock,
+                               awaiting_changes_ > 0 ? kStandInDelayForChanges : kStandInDelay);
     } else {
       stand_in_sleeps_ = true;
       stand_in_wakes_.wait(*lock, [&] { return stopping() || visits_ != visits; });

@@ -58,17 +58,17 @@ class PollingTurns {
   void StandIn(Lock* lock, absl::FunctionRef<bool()> stopping);
   void WakeStandIn() { stand_in_wakes_.notify_one(); }
 
-  // A wait for news, during which the thread does not poll. The stand-in polls more often while
-  // such an object lives. Create and destroy it under the lock.
-  class AwaitingNews {
+  // A wait for a change of the member's state, during which the thread does not poll. The stand-in
+  // polls more often while such an object lives. Create and destroy it under the lock.
+  class AwaitingChange {
    public:
-    explicit AwaitingNews(PollingTurns* turns) : turns_(turns) {
-      ++turns_->awaiting_news_;
+    explicit AwaitingChange(PollingTurns* turns) : turns_(turns) {
+      ++turns_->awaiting_changes_;
       turns_->WakeStandIn();
     }
-    ~AwaitingNews() { --turns_->awaiting_news_; }
-    AwaitingNews(const AwaitingNews&) = delete;
-    AwaitingNews& operator=(const AwaitingNews&) = delete;
+    ~AwaitingChange() { --turns_->awaiting_changes_; }
+    AwaitingChange(const AwaitingChange&) = delete;
+    AwaitingChange& operator=(const AwaitingChange&) = delete;
 
    private:
     PollingTurns* const turns_;
@@ -91,7 +91,7 @@ class PollingTurns {
   uint64_t visits_ = 0;            // how often threads of the program have begun or ended a wait
   uint64_t polls_ = 0;             // how often threads of the program have polled
   bool stand_in_sleeps_ = false;   // until a thread of the program begins or ends a wait
-  int awaiting_news_ = 0;
+  int awaiting_changes_ = 0;
   std::condition_variable stand_in_wakes_;
 };
 

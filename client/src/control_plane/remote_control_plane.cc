@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/environment/fingerprint.h"
+#include "client/src/environment/process_fingerprint.h"
 #include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
@@ -32,8 +32,8 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
                         absl::StrCat("joining job '", options.job, "' at ", options.coordinator,
                                      ": ", driver.status().message()));
   }
-  const absl::StatusOr<Response> place =
-      (*driver)->Call(deadline.cancellation(), [&](MemberCore& member, SteadyTime now, CallId id) {
+  const absl::StatusOr<Response> place = (*driver)->CallAndWait(
+      deadline.cancellation(), [&](MemberCore& member, SteadyTime now, CallId id) {
         return member.Join(now, id, options, deadline);
       });
   if (!place.ok()) return place.status();
@@ -61,9 +61,10 @@ RemoteControlPlane::~RemoteControlPlane() {
 }
 
 template <typename Begin, typename... Args>
-absl::StatusOr<Response> RemoteControlPlane::Call(const CallOptions& options, Begin begin,
-                                                  Args&&... args) {
-  return driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
+absl::StatusOr<Response> RemoteControlPlane::CallAndWait(const CallOptions& options, Begin begin,
+                                                         Args&&... args) {
+  return driver_->CallAndWait(options.cancellation, [&](MemberCore& member, SteadyTime now,
+                                                        CallId id) {
     return (member.*begin)(now, id, std::forward<Args>(args)..., Deadline(now, *options.timeout));
   });
 }
@@ -72,7 +73,7 @@ absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
     const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
     const CallOptions& options) {
   absl::StatusOr<Response> reply =
-      Call(options, &MemberCore::Collective, GroupId{epoch_, group, ranks}, std::move(call));
+      CallAndWait(options, &MemberCore::Collective, GroupId{epoch_, group, ranks}, std::move(call));
   if (!reply.ok()) return reply.status();
   return PayloadsOf(*std::move(reply));
 }
@@ -94,7 +95,7 @@ absl::StatusOr<LeaseOutcome> RemoteControlPlane::AcquireLease(const std::string&
                                                               LeaseScope scope,
                                                               const CallOptions& options) {
   const absl::StatusOr<Response> reply =
-      Call(options, &MemberCore::AcquireLease, epoch_, LeaseId{name, scope});
+      CallAndWait(options, &MemberCore::AcquireLease, epoch_, LeaseId{name, scope});
   if (!reply.ok()) return reply.status();
   const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
   if (answer.has_granted()) return LeaseOutcome{true, answer.granted().token(), HeldResult(name)};
@@ -105,10 +106,10 @@ absl::Status RemoteControlPlane::CompleteLease(const std::string& name, LeaseSco
                                                uint64_t token,
                                                const absl::StatusOr<std::string>& outcome) {
   return driver_
-      ->Call(nullptr,
-             [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.CompleteLease(now, id, epoch_, {name, scope}, token, outcome);
-             })
+      ->CallAndWait(nullptr,
+                    [&](MemberCore& member, SteadyTime now, CallId id) {
+                      return member.CompleteLease(now, id, epoch_, {name, scope}, token, outcome);
+                    })
       .status();
 }
 
@@ -119,19 +120,19 @@ void RemoteControlPlane::ReleaseLease(const std::string& name, LeaseScope scope,
 }
 
 absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
-  return Call(options, &MemberCore::Leave, epoch_).status();
+  return CallAndWait(options, &MemberCore::Leave, epoch_).status();
 }
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
     const CallOptions& options) {
-  const absl::StatusOr<Response> place = Call(options, &MemberCore::Rejoin, epoch_);
+  const absl::StatusOr<Response> place = CallAndWait(options, &MemberCore::Rejoin, epoch_);
   if (!place.ok()) return place.status();
   return std::make_unique<RemoteControlPlane>(options_, driver_,
                                               std::get<v1::JoinResponse>(*place));
 }
 
 absl::Status RemoteControlPlane::RequestStop(const CallOptions& options) {
-  return Call(options, &MemberCore::RequestStop, epoch_).status();
+  return CallAndWait(options, &MemberCore::RequestStop, epoch_).status();
 }
 
 }  // namespace muster::internal

@@ -70,7 +70,7 @@ class RemoteControlPlane final : public ControlPlane {
   // Begins a call of the member and blocks until it has ended. `begin` is a method of MemberCore
   // that takes `args` between the call's id and its deadline.
   template <typename Begin, typename... Args>
-  absl::StatusOr<Response> Call(const CallOptions& options, Begin begin, Args&&... args);
+  absl::StatusOr<Response> CallAndWait(const CallOptions& options, Begin begin, Args&&... args);
 
   const JobOptions options_;
   const EpochId epoch_;

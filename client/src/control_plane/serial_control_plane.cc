@@ -8,7 +8,7 @@
 #include "client/src/base/cancel_watch.h"
 #include "client/src/base/checks.h"
 #include "client/src/environment/identity.h"
-#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/member_lifecycle.h"
 
 namespace muster::internal {
 namespace {

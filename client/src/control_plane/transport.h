@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 
 namespace muster::internal {
 

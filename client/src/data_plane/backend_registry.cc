@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 
 namespace muster::internal {
 namespace {
@@ -34,22 +34,22 @@ std::string ListOf(const std::vector<BackendKind>& kinds) {
 }
 
 absl::StatusOr<BackendChoice> ChooseNamed(const std::vector<BackendKind>& kinds,
-                                          absl::string_view name, absl::string_view asker) {
+                                          absl::string_view name, absl::string_view requester) {
   const auto found = std::find_if(kinds.begin(), kinds.end(),
                                   [&](const BackendKind& kind) { return kind.name == name; });
   if (found == kinds.end()) {
-    return absl::NotFoundError(absl::StrCat(asker, " asks for the backend '", name,
+    return absl::NotFoundError(absl::StrCat(requester, " asks for the backend '", name,
                                             "', which this program does not link (", ListOf(kinds),
                                             "); link //client/", name,
                                             name == "nccl" ? ", which needs CUDA and NCCL" : ""));
   }
   if (const absl::Status usable = found->usable(); !usable.ok()) {
     return WithExitCode(absl::FailedPreconditionError(
-                            absl::StrCat(asker, " asks for the backend '", name,
+                            absl::StrCat(requester, " asks for the backend '", name,
                                          "', which cannot be used here: ", usable.message())),
                         ExitCode(usable));
   }
-  return BackendChoice{*found, absl::StrCat(asker, " asks for it")};
+  return BackendChoice{*found, absl::StrCat(requester, " asks for it")};
 }
 
 absl::StatusOr<BackendChoice> ChooseBest(const std::vector<BackendKind>& kinds) {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/group/rank_names.h"
 
 namespace muster::internal {
@@ -12,10 +12,10 @@ namespace {
 
 // The least time to wait, even if the call's time-out is near: an error that names the dead process
 // is worth it.
-constexpr absl::Duration kLeastWait = absl::Seconds(5);
+constexpr absl::Duration kMinWait = absl::Seconds(5);
 
 absl::Status AwaitLoss(const Group& group, CallOptions options) {
-  options.timeout = std::max(options.timeout.value_or(group.default_timeout()), kLeastWait);
+  options.timeout = std::max(options.timeout.value_or(group.default_timeout()), kMinWait);
   return group.AwaitLoss(options);
 }
 

@@ -9,7 +9,7 @@
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/communicator_name.h"
 #include "client/src/data_plane/started_calls.h"
-#include "common/published_activity.h"
+#include "common/activity_publisher.h"
 
 namespace muster::internal {
 namespace {
@@ -30,7 +30,7 @@ OperationRunner::OperationRunner(const Group& group, const CommunicatorOptions& 
       backend_(std::move(backend)),
       process_(getpid()),
       started_(std::make_unique<StartedCalls>()),
-      activity_(std::make_unique<PublishedActivity>(NextCommunicatorName(group))),
+      activity_(std::make_unique<ActivityPublisher>(NextCommunicatorName(group))),
       failure_(group_.OnFailure([this](const absl::Status& why) { Fail(why); })) {}
 
 // In a fork, the threads do not exist, locks may be held for ever, and the connections are the
@@ -63,7 +63,7 @@ absl::Status OperationRunner::CheckProcess(absl::string_view operation) const {
 
 absl::Status OperationRunner::RunCollective(absl::string_view operation, size_t bytes,
                                             const OwnValue& own, const CallOptions& options,
-                                            Call call) {
+                                            BackendCall call) {
   const auto alone = [&own](Backend& backend, const CallOptions& resolved) {
     return own.from == own.to ? absl::OkStatus()
                               : backend.Copy(own.from, own.to, own.bytes, resolved);
@@ -80,7 +80,7 @@ absl::Status OperationRunner::RunCollective(absl::string_view operation, size_t 
 }
 
 absl::Status OperationRunner::Run(absl::string_view operation, const CallOptions& options,
-                                  Call call) {
+                                  BackendCall call) {
   const ArgumentCheck check(operation, group_.rank(), group_.size());
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
   if (absl::Status status = CheckProcess(operation); !status.ok()) return status;

@@ -20,7 +20,7 @@
 #include "muster/pending_operation.h"
 
 namespace muster {
-class PublishedActivity;
+class ActivityPublisher;
 }  // namespace muster
 
 namespace muster::internal {
@@ -33,7 +33,7 @@ class StartedCalls;
 class OperationRunner {
  public:
   // An operation on the backend. The options that it gets have a time-out.
-  using Call = absl::FunctionRef<absl::Status(Backend&, const CallOptions&)>;
+  using BackendCall = absl::FunctionRef<absl::Status(Backend&, const CallOptions&)>;
 
   // The part of a collective's result that is this process's own value, for a PreventBlock scope.
   struct OwnValue {
@@ -65,9 +65,9 @@ class OperationRunner {
   // Runs a collective. Inside a PreventBlock scope, only copies `own`. Publishes the operation and
   // `bytes` for reports about hangs.
   absl::Status RunCollective(absl::string_view operation, size_t bytes, const OwnValue& own,
-                             const CallOptions& options, Call call);
+                             const CallOptions& options, BackendCall call);
   // Runs one operation. Errors are those of communicator.h.
-  absl::Status Run(absl::string_view operation, const CallOptions& options, Call call);
+  absl::Status Run(absl::string_view operation, const CallOptions& options, BackendCall call);
   // Copies between two places of this process's memory that the backend can reach. Does not wait
   // for its turn, because it copies data of operations that have ended.
   absl::Status Copy(const void* from, void* to, size_t bytes, const CallOptions& options);
@@ -91,7 +91,7 @@ class OperationRunner {
   std::unique_ptr<Backend> backend_;
   const int64_t process_;
   std::unique_ptr<StartedCalls> started_;
-  std::unique_ptr<PublishedActivity> activity_;
+  std::unique_ptr<ActivityPublisher> activity_;
   absl::Mutex mutex_;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error, which ended the communicator

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/base/deadline.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/group/rank_names.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "muster/sdk/v1/peers.pb.h"
 #include "muster/version.h"
 
@@ -84,11 +84,11 @@ absl::StatusOr<Rendezvous<std::string>> ExchangePeerBytes(const Group& group,
                                                           const CallOptions& options) {
   const Deadline deadline(options.timeout.value_or(group.default_timeout()), options.cancellation);
   absl::StatusOr<NumberedGroup> numbered =
-      MeetInNumberedGroup(group, kCreate, deadline.Remaining());
+      AgreeOnNumberedGroup(group, kCreate, deadline.Remaining());
   if (!numbered.ok()) return own.ok() ? numbered.status() : own.status();
   const CallOptions rest = deadline.Remaining();
   const auto payloads =
-      numbered->group().AllGatherBytes(Encode(EntryOf(backend, own)), CallName(kCreate), rest);
+      numbered->group().AllGatherBytes(Encode(EntryOf(backend, own)), CallTypeName(kCreate), rest);
   if (!own.ok()) return own.status();
   if (!payloads.ok()) return deadline.NameWhole(payloads.status(), *rest.timeout);
   Entries entries;

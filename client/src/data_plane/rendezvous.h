@@ -49,8 +49,8 @@ absl::StatusOr<Rendezvous<Info>> ExchangePeerInfos(const Group& group, absl::str
   auto exchanged = ExchangePeerBytes(group, backend, bytes, options);
   if (!exchanged.ok()) return exchanged.status();
   Rendezvous<Info> rendezvous = {std::move(exchanged->numbered), {}};
-  for (const std::string& one : exchanged->infos) {
-    absl::StatusOr<Info> info = Decode<Info>(one);
+  for (const std::string& info_bytes : exchanged->infos) {
+    absl::StatusOr<Info> info = Decode<Info>(info_bytes);
     if (!info.ok()) return info.status();
     rendezvous.infos.push_back(*std::move(info));
   }

@@ -98,11 +98,11 @@ absl::Status StartedCalls::AwaitAll(const Deadline& deadline) const {
 
 // Returns the next call, or null after Finish(), once the queue is empty.
 std::shared_ptr<StartedCall> StartedCalls::Next() {
-  const auto news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !queue_.empty();
   };
   absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(&news));
+  mutex_.Await(absl::Condition(&has_work));
   return queue_.empty() ? nullptr : queue_.front();
 }
 

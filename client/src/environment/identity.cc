@@ -54,7 +54,7 @@ absl::Time ProcessStart() {
 std::string Hostname() {
   char name[HOST_NAME_MAX + 1] = "";
   gethostname(name, sizeof(name) - 1);
-  return Printable(name);
+  return ReplaceUnprintable(name);
 }
 
 std::string BootId() {

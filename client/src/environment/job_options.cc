@@ -14,7 +14,7 @@ namespace muster {
 namespace {
 
 // Returns the field's name in programs and in the environment.
-std::string Named(absl::string_view field) {
+std::string FieldName(absl::string_view field) {
   return absl::StrCat("JobOptions::", field, " (MUSTER_", absl::AsciiStrToUpper(field), ")");
 }
 
@@ -22,7 +22,7 @@ absl::Status OutOfRange(absl::string_view field, const std::optional<int>& value
                         absl::string_view what) {
   if (!value || *value >= least) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(Named(field), " is ", *value, "; expected ", what, " of at least ", least));
+      absl::StrCat(FieldName(field), " is ", *value, "; expected ", what, " of at least ", least));
 }
 
 absl::Status CheckNumbers(const JobOptions& options) {
@@ -32,9 +32,9 @@ absl::Status CheckNumbers(const JobOptions& options) {
   status.Update(OutOfRange("node_rank", options.node_rank, 0, "a rank"));
   if (!status.ok()) return status;
   if (options.rank && options.world_size && *options.rank >= *options.world_size) {
-    return absl::InvalidArgumentError(absl::StrCat(Named("rank"), " is ", *options.rank, " but ",
-                                                   Named("world_size"), " is ", *options.world_size,
-                                                   "; expected a rank below the world size"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(FieldName("rank"), " is ", *options.rank, " but ", FieldName("world_size"),
+                     " is ", *options.world_size, "; expected a rank below the world size"));
   }
   return absl::OkStatus();
 }
@@ -43,14 +43,15 @@ absl::Status CheckNumbers(const JobOptions& options) {
 absl::Status CheckSecret(const std::string& secret) {
   const bool hex = std::all_of(secret.begin(), secret.end(), absl::ascii_isxdigit);
   if (secret.empty() || (secret.size() == 32 && hex)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Named("process_secret"), " is malformed (",
+  return absl::InvalidArgumentError(absl::StrCat(FieldName("process_secret"), " is malformed (",
                                                  secret.size(),
                                                  " characters); expected 32 hexadecimal digits"));
 }
 
 absl::Status CheckPositive(absl::string_view field, absl::Duration value) {
   if (value > absl::ZeroDuration() && value < absl::InfiniteDuration()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Named(field), " is ", absl::FormatDuration(value),
+  return absl::InvalidArgumentError(absl::StrCat(FieldName(field), " is ",
+                                                 absl::FormatDuration(value),
                                                  "; expected a positive, finite duration"));
 }
 
@@ -58,22 +59,25 @@ absl::Status CheckAddress(const std::string& coordinator) {
   if (coordinator.empty()) return absl::OkStatus();
   const absl::Status status = ParseHostPort(coordinator).status();
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat(Named("coordinator"), ": ", status.message()));
+  return absl::InvalidArgumentError(absl::StrCat(FieldName("coordinator"), ": ", status.message()));
 }
 
 absl::Status CheckTexts(const JobOptions& options) {
   using internal::CheckName;
   using internal::CheckText;
   constexpr size_t kMax = internal::kDefaultMaxNameBytes;
-  absl::Status status = CheckName(absl::StrCat("job id in ", Named("job")), options.job, kMax);
-  status.Update(CheckText(absl::StrCat("node id in ", Named("node_id")), options.node_id, kMax));
-  status.Update(CheckText(absl::StrCat("topology in ", Named("topology")), options.topology, kMax));
+  absl::Status status = CheckName(absl::StrCat("job id in ", FieldName("job")), options.job, kMax);
+  status.Update(
+      CheckText(absl::StrCat("node id in ", FieldName("node_id")), options.node_id, kMax));
+  status.Update(
+      CheckText(absl::StrCat("topology in ", FieldName("topology")), options.topology, kMax));
   return status;
 }
 
 absl::Status CheckCredentials(const JobOptions& options) {
-  const absl::Status status = CheckTogether({options.token_file, options.tls_ca, options.tls_cert,
-                                             options.tls_key, options.tls_server_name});
+  const absl::Status status =
+      CheckCredentialFields({options.token_file, options.tls_ca, options.tls_cert, options.tls_key,
+                             options.tls_server_name});
   if (status.ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat("JobOptions: ", status.message()));
 }

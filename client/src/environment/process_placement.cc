@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/launchers.h"
-#include "common/workload.h"
+#include "common/cluster_variables.h"
 
 namespace muster::internal {
 namespace {
@@ -20,7 +20,7 @@ struct Statement {
   Placement placement;
 };
 
-std::optional<Told>& At(Placement& placement, Field field) {
+std::optional<VariableNumber>& At(Placement& placement, Field field) {
   switch (field) {
     case Field::kRank:
       return placement.rank;
@@ -34,8 +34,8 @@ std::optional<Told>& At(Placement& placement, Field field) {
   return placement.rank;
 }
 
-std::optional<Told> ReadFirst(const std::vector<const char*>& names, Field field,
-                              VariableReader* reader) {
+std::optional<VariableNumber> ReadFirst(const std::vector<const char*>& names, Field field,
+                                        VariableReader* reader) {
   const bool is_size = field == Field::kWorldSize;
   for (const char* name : names) {
     if (!reader->IsSet(name)) continue;
@@ -43,12 +43,12 @@ std::optional<Told> ReadFirst(const std::vector<const char*>& names, Field field
     reader->Read(name, is_size ? 1 : 0,
                  is_size ? "a number of processes, at least 1" : "a rank of at least 0", &value);
     if (!value) return std::nullopt;
-    return Told{*value, name};
+    return VariableNumber{*value, name};
   }
   return std::nullopt;
 }
 
-Statement Ask(const Launcher& launcher, VariableReader* reader) {
+Statement ReadStatement(const Launcher& launcher, VariableReader* reader) {
   Statement statement = {&launcher, {}};
   for (const Field field : kFields) {
     At(statement.placement, field) = ReadFirst(launcher.names(field), field, reader);
@@ -59,11 +59,11 @@ Statement Ask(const Launcher& launcher, VariableReader* reader) {
   return statement;
 }
 
-std::vector<Statement> AskAll(const Variables& variables, VariableReader* reader) {
+std::vector<Statement> ReadStatements(const Variables& variables, VariableReader* reader) {
   std::vector<Statement> statements;
   for (const Launcher& launcher : Launchers()) {
     if (launcher.applies != nullptr && !launcher.applies(variables)) continue;
-    statements.push_back(Ask(launcher, reader));
+    statements.push_back(ReadStatement(launcher, reader));
     if (StartedByMuster(variables)) break;  // Muster's own variables come first, and are complete
   }
   return statements;
@@ -74,18 +74,18 @@ std::vector<Statement> AskAll(const Variables& variables, VariableReader* reader
 void DropOuterLaunchers(std::vector<Statement>* statements) {
   int job_size = 0;
   for (const Statement& statement : *statements) {
-    const std::optional<Told>& size = statement.placement.world_size;
+    const std::optional<VariableNumber>& size = statement.placement.world_size;
     if (size) job_size = std::max(job_size, size->value);
   }
   const auto is_outer = [job_size](const Statement& statement) {
-    const std::optional<Told>& size = statement.placement.world_size;
+    const std::optional<VariableNumber>& size = statement.placement.world_size;
     return !statement.launcher->always_innermost && size && size->value < job_size;
   };
   statements->erase(std::remove_if(statements->begin(), statements->end(), is_outer),
                     statements->end());
 }
 
-absl::Status Contradiction(const Told& first, const Told& second) {
+absl::Status Contradiction(const VariableNumber& first, const VariableNumber& second) {
   return absl::InvalidArgumentError(absl::StrCat(
       first.variable, " is ", first.value, " but ", second.variable, " is ", second.value,
       "; both say where this process stands in its job: unset the one that is wrong"));
@@ -99,13 +99,13 @@ bool IsComparable(const Statement& statement) {
 
 absl::Status Add(Statement statement, Placement* result) {
   for (const Field field : kFields) {
-    const std::optional<Told>& told = At(statement.placement, field);
-    std::optional<Told>& known = At(*result, field);
-    if (!told) continue;
+    const std::optional<VariableNumber>& number = At(statement.placement, field);
+    std::optional<VariableNumber>& known = At(*result, field);
+    if (!number) continue;
     if (!known) {
-      known = told;
-    } else if (known->value != told->value && IsComparable(statement)) {
-      return Contradiction(*known, *told);
+      known = number;
+    } else if (known->value != number->value && IsComparable(statement)) {
+      return Contradiction(*known, *number);
     }
   }
   if (result->node_id.empty()) result->node_id = std::move(statement.placement.node_id);
@@ -120,17 +120,17 @@ void AddPod(const char* index_variable, const char* count_variable, bool counts_
   reader->Read(index_variable, 0, "the index of a pod, at least 0", &index);
   if (!index || result->rank) return;
   const bool is_node = result->local_rank.has_value() || !counts_ranks;
-  std::optional<Told>& field = is_node ? result->node_rank : result->rank;
-  if (!field) field = Told{*index, index_variable};
+  std::optional<VariableNumber>& field = is_node ? result->node_rank : result->rank;
+  if (!field) field = VariableNumber{*index, index_variable};
   if (count_variable == nullptr || is_node || result->world_size) return;
   std::optional<int> count;
   reader->Read(count_variable, 1, "a number of pods, at least 1", &count);
-  if (count) result->world_size = Told{*count, count_variable};
+  if (count) result->world_size = VariableNumber{*count, count_variable};
 }
 
 void AddPods(const Variables& variables, VariableReader* reader, Placement* result) {
   const auto get = Getter(variables);
-  const std::optional<NodePlace> place = FindNodePlace(get);
+  const std::optional<ClusterPlacement> place = FindClusterPlacement(get);
   if (place) {
     const std::string& each = place->processes_per_node;
     AddPod(place->node_rank_variable, place->nodes.empty() ? nullptr : place->nodes_variable,
@@ -152,7 +152,7 @@ absl::Status CheckRankInWorld(const Placement& placement) {
 
 absl::StatusOr<Placement> ReadPlacement(const Variables& variables) {
   VariableReader reader(variables);
-  std::vector<Statement> statements = AskAll(variables, &reader);
+  std::vector<Statement> statements = ReadStatements(variables, &reader);
   if (!reader.status().ok()) return reader.status();
   DropOuterLaunchers(&statements);
   Placement placement;

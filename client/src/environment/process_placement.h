@@ -10,17 +10,17 @@
 namespace muster::internal {
 
 // A number, and the variable that holds it.
-struct Told {
+struct VariableNumber {
   int value = 0;
   std::string variable;
 };
 
 // This process's place in its job. Fields that the environment does not give are unset.
 struct Placement {
-  std::optional<Told> rank;
-  std::optional<Told> world_size;
-  std::optional<Told> local_rank;
-  std::optional<Told> node_rank;
+  std::optional<VariableNumber> rank;
+  std::optional<VariableNumber> world_size;
+  std::optional<VariableNumber> local_rank;
+  std::optional<VariableNumber> node_rank;
   std::string node_id;  // empty if not given
 };
 

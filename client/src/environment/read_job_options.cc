@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/process_placement.h"
+#include "common/cluster_variables.h"
 #include "common/credential_files.h"
-#include "common/workload.h"
 
 namespace muster::internal {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 void ReadWorkload(const Variables& variables, JobOptions* options) {
   if (StartedByMuster(variables)) return;
   const auto get = Getter(variables);
-  if (const std::string job = WorkloadJob(get); !job.empty()) options->job = job;
-  if (const std::optional<NodePlace> place = FindNodePlace(get)) {
+  if (const std::string job = ClusterJobId(get); !job.empty()) options->job = job;
+  if (const std::optional<ClusterPlacement> place = FindClusterPlacement(get)) {
     options->coordinator = place->coordinator;
   }
 }
@@ -38,9 +38,9 @@ absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
   return reader.status();
 }
 
-std::optional<int> Value(const std::optional<Told>& told) {
-  if (!told) return std::nullopt;
-  return told->value;
+std::optional<int> Value(const std::optional<VariableNumber>& number) {
+  if (!number) return std::nullopt;
+  return number->value;
 }
 
 void Fill(const Placement& placement, JobOptions* options) {
@@ -51,7 +51,7 @@ void Fill(const Placement& placement, JobOptions* options) {
   options->node_id = placement.node_id;
 }
 
-absl::Status Alone(absl::string_view what) {
+absl::Status RefuseToRunAlone(absl::string_view what) {
   return absl::FailedPreconditionError(
       absl::StrCat(what,
                    ", but MUSTER_COORDINATOR is not set, and without a coordinator each would run "
@@ -61,12 +61,13 @@ absl::Status Alone(absl::string_view what) {
 // A process that is one of several must not run as a job of its own.
 absl::Status RefuseAccidentalSerialMode(const Placement& placement) {
   if (placement.world_size && placement.world_size->value > 1) {
-    return Alone(absl::StrCat(placement.world_size->variable, " says that the job has ",
-                              placement.world_size->value, " processes"));
+    return RefuseToRunAlone(absl::StrCat(placement.world_size->variable, " says that the job has ",
+                                         placement.world_size->value, " processes"));
   }
   if (placement.rank && placement.rank->value > 0) {
-    return Alone(absl::StrCat(placement.rank->variable, " says that this process is rank ",
-                              placement.rank->value, " of several"));
+    return RefuseToRunAlone(absl::StrCat(placement.rank->variable,
+                                         " says that this process is rank ", placement.rank->value,
+                                         " of several"));
   }
   return absl::OkStatus();
 }

@@ -7,7 +7,7 @@
 
 namespace muster::internal {
 
-absl::Status Exchange::Meet(const absl::StatusOr<ExchangePeerInfo>& mine) {
+absl::Status Exchange::ShareInfos(const absl::StatusOr<ExchangePeerInfo>& mine) {
   const absl::StatusOr<std::string> packed =
       mine.ok() ? absl::StatusOr<std::string>(Encode(*mine)) : mine.status();
   const auto shared = ShareOrFail(group_, packed, call_, options_);

@@ -18,7 +18,7 @@ namespace muster::internal {
 // One exchange, as one rank of the group runs it:
 //
 //   Exchange exchange(group, "GetTensorsParallel", options);
-//   exchange.Meet(info);  // every rank says what it offers
+//   exchange.ShareInfos(info);  // every rank says what it offers
 //   exchange.Put(put);    // ranks that offer something store it, and share a ticket
 //   exchange.Take(take);  // the first rank of the exchange reads everything
 //
@@ -33,7 +33,7 @@ class Exchange {
       : group_(group), call_(std::move(call)), options_(options) {}
 
   // Shares every rank's info, and checks that all infos fit together.
-  absl::Status Meet(const absl::StatusOr<ExchangePeerInfo>& mine);
+  absl::Status ShareInfos(const absl::StatusOr<ExchangePeerInfo>& mine);
 
   // Calls `put` on ranks that offer something, except the first rank, which needs no copy of its
   // own value. Shares the tickets that they return, from which the first rank finds the values.
@@ -42,7 +42,7 @@ class Exchange {
   // Calls `take` on the first rank.
   absl::Status Take(const std::function<absl::Status()>& take);
 
-  // Valid after Meet().
+  // Valid after ShareInfos().
   const std::vector<ExchangePeerInfo>& infos() const { return infos_; }
   bool is_first() const { return first_ == group_.rank(); }
   int first() const { return first_; }

@@ -39,18 +39,18 @@ absl::Status CheckSameCall(const ExchangePeerInfo& first, const ExchangePeerInfo
 
 absl::Status CheckOneNode(const std::vector<ExchangePeerInfo>& infos, const Group& group) {
   const int first = FirstIndex(infos, group);
-  std::vector<std::string> elsewhere;
+  std::vector<std::string> on_other_nodes;
   for (int index = 0; index < group.size(); ++index) {
     const Ranks& ranks = infos[0].ranks();
     const bool listed = std::count(ranks.begin(), ranks.end(), group.ranks()[index]) > 0;
     if (listed && group.member(index).node_rank != group.member(first).node_rank) {
-      elsewhere.push_back(NameOfMember(group, index));
+      on_other_nodes.push_back(NameOfMember(group, index));
     }
   }
-  if (elsewhere.empty()) return absl::OkStatus();
+  if (on_other_nodes.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "shared memory does not reach from one node to another: ", NameOfMember(group, first),
-      " is to see what ", absl::StrJoin(elsewhere, ", "),
+      " is to see what ", absl::StrJoin(on_other_nodes, ", "),
       " offer; exchange through a shared folder, or among the ranks of each node"));
 }
 

@@ -160,7 +160,7 @@ absl::StatusOr<ConfigurationExchange> GetConfigsParallel(
     const Group& group, const ExchangeOptions& options) {
   const absl::StatusOr<SafetensorsImage> image = MakeImage(configuration, ranks, group);
   Exchange exchange(group, "GetConfigsParallel", options.call);
-  absl::Status status = exchange.Meet(PeerInfoOf(image, ranks, group, options));
+  absl::Status status = exchange.ShareInfos(PeerInfoOf(image, ranks, group, options));
   if (!status.ok()) return status;
   std::unique_ptr<ExchangeMedium> medium;
   if (options.folder.empty()) {

@@ -73,7 +73,7 @@ absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
                                                   const std::vector<int>& ranks, const Group& group,
                                                   const CallOptions& options) {
   Exchange exchange(group, "GetTensorsParallel", options);
-  absl::Status status = exchange.Meet(PeerInfoOf(tensor, ranks, group));
+  absl::Status status = exchange.ShareInfos(PeerInfoOf(tensor, ranks, group));
   if (status.ok()) status = internal::CheckEqualTensors(exchange.infos(), group);
   if (!status.ok()) return status;
   // Stays open until the first rank has opened it.

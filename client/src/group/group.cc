@@ -68,7 +68,7 @@ Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallO
              const CallSite& site) {
   absl::StatusOr<CallOptions> admitted = internal::CheckCall(*group.control, options);
   if (!admitted.ok()) return admitted.status();
-  call.call_site = Printable(ToString(site));
+  call.call_site = ReplaceUnprintable(ToString(site));
   if (absl::Status status = CheckCall(group, call); !status.ok()) return status;
   if (PreventsBlock(group)) return RunAlone(std::move(call));
   const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;

@@ -18,7 +18,7 @@ namespace muster::internal {
 // The next numbers of NumberedGroups, kept after the last handle of their group is gone. If the
 // program makes a new handle of the same group, it must not reuse a number that was left behind.
 // Thread-safe.
-class LeftNumbers {
+class NextGroupNumbers {
  public:
   void Set(const std::string& group, uint64_t next) {
     if (next == 0) return;
@@ -43,7 +43,7 @@ struct GroupState {
   GroupState& operator=(const GroupState&) = delete;
   // Runs when the last handle goes: releases the group.
   ~GroupState() {
-    if (left_numbers != nullptr) left_numbers->Set(name, next_number);
+    if (next_numbers != nullptr) next_numbers->Set(name, next_number);
     if (is_held && control->CheckProcess().ok()) control->DropGroup(name, ranks);
   }
   // Announces the first handle. Not for the world, which is never released.
@@ -59,7 +59,7 @@ struct GroupState {
   bool is_held = false;    // see Hold()
   // The next unused number of a NumberedGroup of this group. Only one call at a time reads it.
   std::atomic<uint64_t> next_number{0};
-  std::shared_ptr<LeftNumbers> left_numbers;  // keeps that number; may be null
+  std::shared_ptr<NextGroupNumbers> next_numbers;  // keeps that number; may be null
   std::atomic<uint64_t> communicators{0};  // how many of its communicators this process has created
   // Null if no scope of muster/scopes.h can be open.
   std::shared_ptr<const BlockPreventions> block_preventions;

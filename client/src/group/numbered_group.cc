@@ -10,7 +10,7 @@
 #include "client/src/group/group_access.h"
 #include "client/src/group/group_state.h"
 #include "common/fnv1a.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "muster/codec.h"
 
 namespace muster::internal {
@@ -18,9 +18,9 @@ namespace {
 
 // Returns "readers (use 2)". If that would be too long, a digest replaces the group's name.
 std::string NameOf(const GroupState& of, uint64_t number) {
-  std::string name = NameOfUse(of.name, number);
+  std::string name = InternalGroupName(of.name, number);
   if (name.size() <= of.control->max_name_bytes()) return name;
-  return NameOfUse(absl::StrCat(absl::Hex(Fnv1a64(of.name))), number);
+  return InternalGroupName(absl::StrCat(absl::Hex(Fnv1a64(of.name))), number);
 }
 
 Group MakeGroup(const GroupState& of, uint64_t number) {
@@ -51,10 +51,10 @@ NumberedGroup::~NumberedGroup() {
 
 void NumberedGroup::Keep() { of_ = nullptr; }
 
-absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view call,
-                                                  const CallOptions& options, CallSite site) {
-  const absl::StatusOr<std::vector<std::string>> numbers =
-      group.AllGatherBytes(Encode(NumberedGroup::NextNumber(group)), CallName(call), options, site);
+absl::StatusOr<NumberedGroup> AgreeOnNumberedGroup(const Group& group, absl::string_view call,
+                                                   const CallOptions& options, CallSite site) {
+  const absl::StatusOr<std::vector<std::string>> numbers = group.AllGatherBytes(
+      Encode(NumberedGroup::NextNumber(group)), CallTypeName(call), options, site);
   if (!numbers.ok()) return numbers.status();
   uint64_t highest = 0;
   for (const std::string& bytes : *numbers) {

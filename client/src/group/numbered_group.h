@@ -14,7 +14,7 @@ namespace muster::internal {
 // A group of the same ranks as another one, with a number, for one try of something that takes
 // several collectives.
 //
-//   auto numbered = MeetInNumberedGroup(group, "Communicator::Create", options);
+//   auto numbered = AgreeOnNumberedGroup(group, "Communicator::Create", options);
 //   numbered->group().AllGatherBytes(address, ...);  // if this fails, the number is left behind
 //   numbered->Keep();                                // the next try may use the number again
 //
@@ -51,9 +51,9 @@ class NumberedGroup {
 
 // Agrees on a number, in a collective of `group`. `call` names the program's call, such as
 // "Communicator::Create", and must be the same on all ranks.
-absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view call,
-                                                  const CallOptions& options,
-                                                  CallSite site = CallSite::Here());
+absl::StatusOr<NumberedGroup> AgreeOnNumberedGroup(const Group& group, absl::string_view call,
+                                                   const CallOptions& options,
+                                                   CallSite site = CallSite::Here());
 
 }  // namespace muster::internal
 

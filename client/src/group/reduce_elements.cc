@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/reduction.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "muster/group.h"
 
 namespace muster::internal {
@@ -23,7 +23,8 @@ absl::StatusOr<std::string> AllReduceElements(const Group& group, absl::string_v
   if (absl::Status status = CheckReduction(type, op); !status.ok()) return status;
   CallOptions equal = options;
   equal.require_equal_sizes = true;
-  const std::string what = CallName("AllReduce", absl::StrCat(NameOf(op), " of ", NameOf(type)));
+  const std::string what =
+      CallTypeName("AllReduce", absl::StrCat(NameOf(op), " of ", NameOf(type)));
   const auto of_ranks = group.AllGatherBytes(elements, what, equal, site);
   if (!of_ranks.ok()) return of_ranks.status();
   return FoldElements(*of_ranks, type, op);

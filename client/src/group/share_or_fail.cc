@@ -5,7 +5,7 @@
 #include "absl/time/time.h"
 #include "client/src/base/outcome.h"
 #include "client/src/group/rank_names.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "muster/job.h"
 
 namespace muster::internal {
@@ -14,13 +14,13 @@ namespace {
 // Returns "RunOnRank(rank 2)". If the root is out of range, the collective refuses it later.
 std::string NameAt(const Group& group, int root, absl::string_view call) {
   const bool known = root >= 0 && root < group.size();
-  return CallName(call, absl::StrCat("rank ", known ? group.ranks()[root] : root));
+  return CallTypeName(call, absl::StrCat("rank ", known ? group.ranks()[root] : root));
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> Named(const Group& group, int index,
-                                  absl::StatusOr<std::string> outcome) {
+absl::StatusOr<std::string> WithMemberName(const Group& group, int index,
+                                           absl::StatusOr<std::string> outcome) {
   if (outcome.ok() || group.size() == 1 || group.prevents_block()) return outcome;
   return absl::Status(outcome.status().code(),
                       absl::StrCat(NameOfMember(group, index), ": ", outcome.status().message()));
@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
                                                      absl::string_view call,
                                                      const CallOptions& options, CallSite site) {
-  const auto packed = group.AllGatherBytes(PackOutcome(mine), CallName(call), options, site);
+  const auto packed = group.AllGatherBytes(PackOutcome(mine), CallTypeName(call), options, site);
   if (!packed.ok()) return packed.status();
   return UnpackAll(group, *packed);
 }
@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& group,
   std::vector<std::string> values;
   for (size_t index = 0; index < packed.size(); ++index) {
     absl::StatusOr<std::string> value =
-        Named(group, static_cast<int>(index), UnpackOutcome(packed[index]));
+        WithMemberName(group, static_cast<int>(index), UnpackOutcome(packed[index]));
     if (!value.ok()) return value.status();
     values.push_back(*std::move(value));
   }
@@ -55,12 +55,12 @@ absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
   const std::string what = NameAt(group, root, call);
   CallOptions patient = options;
   const bool at_root = group.rank() == root;
-  if (!at_root && !options.timeout) patient.timeout = kWhileTheRootLives;
+  if (!at_root && !options.timeout) patient.timeout = kRootLifetimeTimeout;
   const std::string packed = at_root ? PackOutcome(outcome) : "";
   absl::StatusOr<std::string> shared = group.BroadcastBytes(packed, root, what, patient, site);
   if (at_root && absl::IsResourceExhausted(shared.status())) {
     // The value is too large to send. Send the error, so that the other ranks do not wait for it.
-    const std::string why = PackOutcome(Named(group, root, shared.status()));
+    const std::string why = PackOutcome(WithMemberName(group, root, shared.status()));
     shared = group.BroadcastBytes(why, root, what, patient, site);
   }
   if (!shared.ok()) return shared.status();
@@ -72,7 +72,8 @@ absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,
                                          absl::string_view operation, const CallOptions& options,
                                          CallSite site) {
   const bool fails = group.rank() == root && !outcome.ok();
-  return fails ? ShareNamed(group, root, Named(group, root, outcome), operation, options, site)
+  return fails ? ShareNamed(group, root, WithMemberName(group, root, outcome), operation, options,
+                            site)
                : ShareNamed(group, root, outcome, operation, options, site);
 }
 

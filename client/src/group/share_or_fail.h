@@ -14,12 +14,12 @@ namespace muster::internal {
 
 // The time-out of waits that should last as long as a rank lives: they end with its arrival or its
 // loss. It is finite, because the coordinator rejects infinite ones.
-inline constexpr absl::Duration kWhileTheRootLives = absl::Hours(10 * 365 * 24);
+inline constexpr absl::Duration kRootLifetimeTimeout = absl::Hours(10 * 365 * 24);
 
 // Puts the member's name before an error. Returns `outcome` unchanged in a group of one or inside a
 // PreventBlock scope.
-absl::StatusOr<std::string> Named(const Group& group, int index,
-                                  absl::StatusOr<std::string> outcome);
+absl::StatusOr<std::string> WithMemberName(const Group& group, int index,
+                                           absl::StatusOr<std::string> outcome);
 
 // Does the work of ShareOutcome() (muster/job.h) for an outcome whose error has its name already.
 absl::StatusOr<std::string> ShareNamed(const Group& group, int root,

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/base/checks.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/control_plane/connect.h"
 #include "client/src/environment/unknown_variables.h"
 #include "client/src/group/group_access.h"
@@ -16,7 +16,7 @@
 #include "client/src/job/live_jobs.h"
 #include "client/src/job/second_join.h"
 #include "client/src/job/split.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 
 namespace muster {
 namespace {
@@ -25,7 +25,7 @@ using Control = std::shared_ptr<internal::ControlPlane>;
 using Preventions = std::shared_ptr<const internal::BlockPreventions>;
 
 Group MakeGroup(Control control, std::string name, std::vector<int> ranks, Preventions preventions,
-                std::shared_ptr<internal::LeftNumbers> left_numbers = nullptr) {
+                std::shared_ptr<internal::NextGroupNumbers> next_numbers = nullptr) {
   auto state = std::make_shared<internal::GroupState>();
   const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
   state->control = std::move(control);
@@ -33,8 +33,8 @@ Group MakeGroup(Control control, std::string name, std::vector<int> ranks, Preve
   state->rank = static_cast<int>(own - ranks.begin());
   state->ranks = std::move(ranks);
   state->block_preventions = std::move(preventions);
-  if (left_numbers != nullptr) state->next_number = left_numbers->Get(state->name);
-  state->left_numbers = std::move(left_numbers);
+  if (next_numbers != nullptr) state->next_number = next_numbers->Get(state->name);
+  state->next_numbers = std::move(next_numbers);
   if (!state->name.empty()) state->Hold();
   return Group(std::move(state));
 }
@@ -93,8 +93,8 @@ struct Job::Epoch {
   // The groups with handles, and some without, until the next sweep.
   std::map<std::string, std::weak_ptr<internal::GroupState>> groups ABSL_GUARDED_BY(mutex);
   size_t groups_at_sweep ABSL_GUARDED_BY(mutex) = 0;
-  const std::shared_ptr<internal::LeftNumbers> left_numbers =
-      std::make_shared<internal::LeftNumbers>();
+  const std::shared_ptr<internal::NextGroupNumbers> next_numbers =
+      std::make_shared<internal::NextGroupNumbers>();
   // How often the world was split. Equal on all ranks, because Split() is a collective.
   int splits ABSL_GUARDED_BY(mutex) = 0;
 
@@ -226,7 +226,7 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
   const std::shared_ptr<internal::GroupState> state = known.lock();
   if (state == nullptr) {
     Group group = MakeGroup(epoch->control, std::string(name), ranks, block_preventions_,
-                            epoch->left_numbers);
+                            epoch->next_numbers);
     known = internal::GroupAccess::State(group);
     epoch->ForgetDroppedGroups();
     return group;
@@ -250,7 +250,7 @@ absl::StatusOr<std::optional<Group>> Job::Split(std::optional<int> color, int ke
         "before the scope begins");
   }
   const auto colors = epoch->world.AllGatherBytes(internal::EncodeColor(color, key),
-                                                  CallName("Split"), options, site);
+                                                  CallTypeName("Split"), options, site);
   absl::StatusOr<internal::ColorGroup> mine = internal::ColorGroupOf(colors, epoch->world.rank());
   if (!mine.ok()) return mine.status();
   absl::MutexLock lock(&epoch->mutex);

@@ -34,16 +34,16 @@ class Cursor {
     rest_.remove_prefix(size);
   }
   // Returns whether every value was complete, and nothing is left over.
-  bool AtEnd() const { return whole_ && rest_.empty(); }
+  bool AtEnd() const { return is_complete_ && rest_.empty(); }
 
  private:
   bool Has(uint64_t size) {
-    whole_ = whole_ && size <= rest_.size();
-    return whole_;
+    is_complete_ = is_complete_ && size <= rest_.size();
+    return is_complete_;
   }
 
   absl::string_view rest_;
-  bool whole_ = true;
+  bool is_complete_ = true;
 };
 
 template <typename Value, typename Field>

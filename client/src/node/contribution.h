@@ -26,7 +26,7 @@ struct Contribution {
   std::string payload;
 
   // Returns whether both arrivals may go into one batch.
-  bool MeetsWith(const Contribution& other) const {
+  bool CanShareBatchWith(const Contribution& other) const {
     return sequence == other.sequence && daemon_instance == other.daemon_instance &&
            call == other.call;
   }

@@ -6,8 +6,8 @@
 
 namespace muster::internal {
 
-// The Hooks of Slots and Meeting in production: futexes that work between processes, and a clock.
-// Tests have Hooks of their own, which simulate both.
+// The Hooks of FanInSlots and FanInRound in production: futexes that work between processes, and a
+// clock. Tests have Hooks of their own, which simulate both.
 struct SharedFutex {
   static void Step() {}
   // Returns monotonic nanoseconds.

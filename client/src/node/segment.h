@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/src/node/slots.h"
+#include "client/src/node/fan_in_slots.h"
 #include "common/mapped_memory.h"
 #include "common/shared_memory_file.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/protocol/messages/messages.h"
 #include "client/src/protocol/messages/transport_error.h"
 #include "muster/version.h"
@@ -59,10 +59,10 @@ absl::Status Refusal(const std::string& coordinator, bool joined, const absl::St
 
 }  // namespace
 
-AttachStream::AttachStream(const MemberOptions& options, const Membership& membership,
-                           SessionState* session, Lifecycle* lifecycle, Outbox* outbox)
+AttachStream::AttachStream(const MemberOptions& options, const MemberEpochs& epochs,
+                           SessionState* session, MemberLifecycle* lifecycle, MemberOutbox* outbox)
     : options_(options),
-      membership_(membership),
+      epochs_(epochs),
       session_(*session),
       lifecycle_(*lifecycle),
       outbox_(*outbox) {}
@@ -115,7 +115,7 @@ bool AttachStream::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& r
   LogReattached(attached.recovering());
   registered_ = true;
   last_error_.clear();
-  outbox_.AddNews();  // LossKnownBy() may have changed
+  outbox_.NoteStateChange();  // LossKnownBy() may have changed
   return true;
 }
 
@@ -135,13 +135,13 @@ bool AttachStream::TakeEnd(SteadyTime now, uint64_t attempt, const absl::Status&
 }
 
 void AttachStream::Fail(const absl::Status& status) {
-  lifecycle_.Fail(Refusal(options_.coordinator, membership_.place() != nullptr, status));
+  lifecycle_.Fail(Refusal(options_.coordinator, epochs_.place() != nullptr, status));
 }
 
 void AttachStream::LogEnd() {
   if (answered_) trouble_logged_ = false;
   // A failed job's coordinator may end at any time, which is worth no warning.
-  if (!membership_.Health().ok() && !lifecycle_.rejoining()) return;
+  if (!epochs_.Health().ok() && !lifecycle_.rejoining()) return;
   if (std::exchange(trouble_logged_, true)) return;
   outbox_.Warn(
       absl::StrCat(lifecycle_.Describe(), answered_ ? ": lost the connection to" : ": cannot reach",
@@ -161,7 +161,7 @@ SteadyTime AttachStream::NextDeadline() const {
 }
 
 SteadyTime AttachStream::GivesUpAt() const {
-  const bool in_epoch = membership_.place() != nullptr && membership_.Health().ok();
+  const bool in_epoch = epochs_.place() != nullptr && epochs_.Health().ok();
   if (!in_epoch || session_.session() || lifecycle_.is_over()) {
     return SteadyTime::max();
   }
@@ -175,11 +175,11 @@ void AttachStream::GiveUpIfDue(SteadyTime now) {
   if (now < GivesUpAt()) return;
   const std::string text =
       absl::StrCat(lifecycle_.Describe(), " ", NotReachedSince(detached_since_, now),
-                   ", and takes no further part in epoch ", membership_.place()->epoch().number(),
+                   ", and takes no further part in epoch ", epochs_.place()->epoch().number(),
                    "; check that musterd runs there and that this node's network reaches it "
                    "(MUSTER_COORDINATOR_TIMEOUT says how long to try)");
   lifecycle_.BreakEpoch(
-      EpochOf(membership_.place()->epoch()),
+      EpochOf(epochs_.place()->epoch()),
       {WithExitCode(absl::UnavailableError(text), kExitCoordinatorLost), {}, now, {}});
 }
 

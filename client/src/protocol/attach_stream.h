@@ -10,10 +10,10 @@
 #include "absl/time/time.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/protocol/groups/membership.h"
-#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/groups/member_epochs.h"
+#include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/member_options.h"
-#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/member_outbox.h"
 #include "client/src/protocol/messages/session_state.h"
 #include "muster/v1/coordinator.pb.h"
 
@@ -24,8 +24,8 @@ namespace muster::internal {
 // coordinator_timeout. Pure: no I/O, no threads, no clock.
 class AttachStream {
  public:
-  AttachStream(const MemberOptions& options, const Membership& membership, SessionState* session,
-               Lifecycle* lifecycle, Outbox* outbox);
+  AttachStream(const MemberOptions& options, const MemberEpochs& epochs, SessionState* session,
+               MemberLifecycle* lifecycle, MemberOutbox* outbox);
   AttachStream(const AttachStream&) = delete;
   AttachStream& operator=(const AttachStream&) = delete;
 
@@ -81,10 +81,10 @@ class AttachStream {
   SteadyTime GivesUpAt() const;
 
   const MemberOptions& options_;
-  const Membership& membership_;
+  const MemberEpochs& epochs_;
   SessionState& session_;
-  Lifecycle& lifecycle_;
-  Outbox& outbox_;
+  MemberLifecycle& lifecycle_;
+  MemberOutbox& outbox_;
 
   uint64_t attempt_ = 0;  // of the latest stream; 0 before the first
   bool answered_ = false;

@@ -10,11 +10,12 @@
 namespace muster::internal {
 
 CollectiveCalls::CollectiveCalls(const SessionState& session, const AttachStream& stream,
-                                 Membership* membership, Lifecycle* lifecycle, PendingCalls* calls,
-                                 GroupReleases* releases, NodeFanIn* fan_in)
+                                 MemberEpochs* epochs, MemberLifecycle* lifecycle,
+                                 PendingCalls* calls, GroupReleaseReporter* releases,
+                                 NodeFanIn* fan_in)
     : session_(session),
       stream_(stream),
-      membership_(*membership),
+      epochs_(*epochs),
       lifecycle_(*lifecycle),
       calls_(*calls),
       releases_(*releases),
@@ -22,13 +23,13 @@ CollectiveCalls::CollectiveCalls(const SessionState& session, const AttachStream
 
 absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& group,
                                     CollectiveCall call, const Deadline& deadline) {
-  const std::shared_ptr<MemberGroup> known = membership_.GroupOf(group.name, group.ranks);
+  const std::shared_ptr<MemberGroup> known = epochs_.GroupOf(group.name, group.ranks);
   const bool repeats = known->sequence.is_fixed();
   if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) return status;
-  if (repeats) calls_.Drop(known->arrivals.EndTakingBack());
+  if (repeats) calls_.Drop(known->arrivals.EndWithdrawal());
   known->release.Retain();
   PendingCall pending(known->sequence.Describe(), deadline, now);
-  pending.after = known->arrivals.taking_back();
+  pending.after = known->arrivals.withdrawal();
   pending.epoch = group.epoch;
   pending.group = known;
   // The sequence keeps the call's content unchanged until End().
@@ -37,11 +38,11 @@ absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& gr
                           known->sequence.number(), known->sequence.refusals(),
                           known->sequence.call());
   };
-  pending.held_up_by = [this](SteadyTime at, const MemberGroup& called) {
-    return releases_.HeldUpBy(at, called);
+  pending.blocked_by = [this](SteadyTime at, const MemberGroup& called) {
+    return releases_.BlockedBy(at, called);
   };
-  pending.meet = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
-    return fan_in_.Meet(at, call_id, sent);
+  pending.start_round = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
+    return fan_in_.StartRound(at, call_id, sent);
   };
   pending.on_end = [this](const PendingCall& ended, auto* reply) { Finish(ended, reply); };
   calls_.Begin(id, std::move(pending));
@@ -51,22 +52,22 @@ absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& gr
 void CollectiveCalls::Finish(const PendingCall& call, absl::StatusOr<Response>* reply) {
   CollectiveSequence& sequence = call.group->sequence;
   GroupArrivals& arrivals = call.group->arrivals;
-  const bool of_world = call.group->is_world() && membership_.IsIn(*call.epoch);
+  const bool of_world = call.group->is_world() && epochs_.IsIn(*call.epoch);
   if (of_world && reply->ok() && StopRequestedIn(**reply)) {
-    membership_.StopAgreed(sequence.number());
-    lifecycle_.AskStop();
+    epochs_.StopAgreed(sequence.number());
+    lifecycle_.NoteStopRequest();
   }
   if (reply->ok()) arrivals.Completed(session_.session(), sequence.call().kind, **reply);
   const bool refused = call.answered && NothingRecorded(reply->status());
   // A daemon that has processed a later send of this number ignores earlier ones.
-  const bool dealt_with = call.answered && !refused;
-  if (dealt_with) arrivals.Settle();
-  const bool none_counts = refused && NoneHasCounted(*call.group, reply->status());
-  if (none_counts && (sequence.is_fixed() || call.sends > 1)) {
+  const bool settled = call.answered && !refused;
+  if (settled) arrivals.Settle();
+  const bool no_send_counts = refused && NoArrivalCounted(*call.group, reply->status());
+  if (no_send_counts && (sequence.is_fixed() || call.sends > 1)) {
     arrivals.MayComeLate(session_.session());
   }
-  sequence.End(reply->status(), call.sends, none_counts);
-  if (!dealt_with) fan_in_.TakeBack(call.ended, *call.epoch, call.group);
+  sequence.End(reply->status(), call.sends, no_send_counts);
+  if (!settled) fan_in_.WithdrawArrival(call.ended, *call.epoch, call.group);
   // To the program, this is one more limit. Only the protocol distinguishes a refusal that all
   // ranks get.
   if (absl::IsOutOfRange(reply->status())) {
@@ -80,25 +81,25 @@ void CollectiveCalls::Finish(const PendingCall& call, absl::StatusOr<Response>* 
 //     there, it would have answered. But a daemon that was killed in between may have had room, and
 //     may have completed the number for other ranks.
 // A send that may still be on its way is withdrawn.
-bool CollectiveCalls::NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const {
+bool CollectiveCalls::NoArrivalCounted(const MemberGroup& group,
+                                       const absl::Status& refusal) const {
   if (!stream_.node_collectives() || !group.arrivals.WasSent() || !session_.session()) return false;
   return absl::IsInvalidArgument(refusal) ||
          group.arrivals.WasSentFirstTo(session_.session()->daemon_instance);
 }
 
 void CollectiveCalls::TakeFinish(const v1::GroupFinished& finished) {
-  if (!membership_.IsIn(EpochOf(finished.epoch()))) return;
+  if (!epochs_.IsIn(EpochOf(finished.epoch()))) return;
   const v1::Group& group = finished.group();
   const std::vector<int> ranks(group.ranks().begin(), group.ranks().end());
-  membership_.GroupOf(group.name(), ranks)
+  epochs_.GroupOf(group.name(), ranks)
       ->sequence.Finish(absl::FailedPreconditionError(finished.reason()));
 }
 
 void CollectiveCalls::Contribute(SteadyTime now, const v1::NeedContribution& need) {
   const EpochId epoch = EpochOf(need.epoch());
   const std::vector<int> ranks(need.group().ranks().begin(), need.group().ranks().end());
-  const std::shared_ptr<MemberGroup> group =
-      membership_.FindGroup({epoch, need.group().name(), ranks});
+  const std::shared_ptr<MemberGroup> group = epochs_.FindGroup({epoch, need.group().name(), ranks});
   if (group == nullptr || !group->sequence.retained() ||
       group->sequence.number() != need.sequence() + 1) {
     return;

@@ -6,9 +6,9 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/group_releases.h"
-#include "client/src/protocol/groups/membership.h"
-#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/group_release_reporter.h"
+#include "client/src/protocol/groups/member_epochs.h"
+#include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/collective_call.h"
 #include "client/src/protocol/messages/group_id.h"
 #include "client/src/protocol/messages/session_state.h"
@@ -20,8 +20,8 @@ namespace muster::internal {
 // The collectives of a member, one at a time in each group. Pure: no I/O, no threads, no clock.
 class CollectiveCalls {
  public:
-  CollectiveCalls(const SessionState& session, const AttachStream& stream, Membership* membership,
-                  Lifecycle* lifecycle, PendingCalls* calls, GroupReleases* releases,
+  CollectiveCalls(const SessionState& session, const AttachStream& stream, MemberEpochs* epochs,
+                  MemberLifecycle* lifecycle, PendingCalls* calls, GroupReleaseReporter* releases,
                   NodeFanIn* fan_in);
   CollectiveCalls(const CollectiveCalls&) = delete;
   CollectiveCalls& operator=(const CollectiveCalls&) = delete;
@@ -38,14 +38,14 @@ class CollectiveCalls {
 
  private:
   void Finish(const PendingCall& call, absl::StatusOr<Response>* reply);
-  bool NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const;
+  bool NoArrivalCounted(const MemberGroup& group, const absl::Status& refusal) const;
 
   const SessionState& session_;
   const AttachStream& stream_;
-  Membership& membership_;
-  Lifecycle& lifecycle_;
+  MemberEpochs& epochs_;
+  MemberLifecycle& lifecycle_;
   PendingCalls& calls_;
-  GroupReleases& releases_;
+  GroupReleaseReporter& releases_;
   NodeFanIn& fan_in_;
 };
 

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
@@ -28,11 +28,11 @@ std::string WaitForMembers(const std::string& job, const absl::Status& timeout) 
 
 }  // namespace
 
-JoinCalls::JoinCalls(const MemberOptions& options, Membership* membership, Lifecycle* lifecycle,
-                     PendingCalls* calls, GroupReleases* releases, NodeFanIn* fan_in,
-                     Outbox* outbox)
+JoinCalls::JoinCalls(const MemberOptions& options, MemberEpochs* epochs, MemberLifecycle* lifecycle,
+                     PendingCalls* calls, GroupReleaseReporter* releases, NodeFanIn* fan_in,
+                     MemberOutbox* outbox)
     : options_(options),
-      membership_(*membership),
+      epochs_(*epochs),
       lifecycle_(*lifecycle),
       calls_(*calls),
       releases_(*releases),
@@ -66,21 +66,21 @@ void JoinCalls::TakePlace(const PendingCall& call, absl::StatusOr<Response>* rep
     *reply = valid;
     return;
   }
-  membership_.Entered(call.ended, place);
+  epochs_.Entered(call.ended, place);
   releases_.Reset();
   fan_in_.Enter();
-  outbox_.AddNews();
+  outbox_.NoteStateChange();
 }
 
 absl::Status JoinCalls::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
                                const Deadline& deadline,
                                std::function<v1::Claim(SteadyTime now)> claim) {
-  if (lifecycle_.rejoining() || !membership_.IsIn(epoch)) {
+  if (lifecycle_.rejoining() || !epochs_.IsIn(epoch)) {
     return absl::FailedPreconditionError(absl::StrCat(
         lifecycle_.Describe(), " is already rejoining in another thread; only one thread may"));
   }
   lifecycle_.BeginRejoining();
-  calls_.LeaveMeetings();  // a late answer of a meeting must not contradict the claim
+  calls_.LeaveRounds();  // a late answer of a round must not contradict the claim
   PendingCall call(absl::StrCat("rejoining job '", options_.job_id, "'"), deadline, now);
   call.leads_on = true;
   call.request = [claim = std::move(claim)](SteadyTime at) { return MakeRejoin(claim(at)); };

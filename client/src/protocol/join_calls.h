@@ -7,12 +7,12 @@
 #include "absl/status/statusor.h"
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/protocol/group_releases.h"
-#include "client/src/protocol/groups/membership.h"
-#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/group_release_reporter.h"
+#include "client/src/protocol/groups/member_epochs.h"
+#include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/epoch_id.h"
 #include "client/src/protocol/messages/member_options.h"
-#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/member_outbox.h"
 #include "client/src/protocol/node_fan_in.h"
 #include "client/src/protocol/pending_calls.h"
 #include "muster/job_options.h"
@@ -23,8 +23,9 @@ namespace muster::internal {
 // ones. Pure: no I/O, no threads, no clock.
 class JoinCalls {
  public:
-  JoinCalls(const MemberOptions& options, Membership* membership, Lifecycle* lifecycle,
-            PendingCalls* calls, GroupReleases* releases, NodeFanIn* fan_in, Outbox* outbox);
+  JoinCalls(const MemberOptions& options, MemberEpochs* epochs, MemberLifecycle* lifecycle,
+            PendingCalls* calls, GroupReleaseReporter* releases, NodeFanIn* fan_in,
+            MemberOutbox* outbox);
   JoinCalls(const JoinCalls&) = delete;
   JoinCalls& operator=(const JoinCalls&) = delete;
 
@@ -40,12 +41,12 @@ class JoinCalls {
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
 
   const MemberOptions& options_;
-  Membership& membership_;
-  Lifecycle& lifecycle_;
+  MemberEpochs& epochs_;
+  MemberLifecycle& lifecycle_;
   PendingCalls& calls_;
-  GroupReleases& releases_;
+  GroupReleaseReporter& releases_;
   NodeFanIn& fan_in_;
-  Outbox& outbox_;
+  MemberOutbox& outbox_;
 };
 
 }  // namespace muster::internal

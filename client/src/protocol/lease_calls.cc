@@ -26,13 +26,13 @@ bool MayBeGranted(const absl::Status& status) {
 
 }  // namespace
 
-LeaseCalls::LeaseCalls(const MemberOptions& options, const Lifecycle& lifecycle,
+LeaseCalls::LeaseCalls(const MemberOptions& options, const MemberLifecycle& lifecycle,
                        const AttachStream& stream, PendingCalls* calls)
     : options_(options), lifecycle_(lifecycle), stream_(stream), calls_(*calls) {}
 
 void LeaseCalls::Acquire(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                          const Deadline& deadline) {
-  const uint64_t request = ledger_.NewRequest();
+  const uint64_t request = records_.NewRequest();
   PendingCall call(DescribeLease(lease), deadline, now);
   call.epoch = epoch;
   call.request = [=](SteadyTime) { return MakeAcquire(epoch, lease.name, lease.scope, request); };
@@ -52,7 +52,7 @@ void LeaseCalls::FinishAcquire(const LeaseId& lease, uint64_t request, const Pen
   }
   const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
   if (answer.has_granted()) {
-    ledger_.Granted(lease, request, answer.granted().token());
+    records_.Granted(lease, request, answer.granted().token());
   } else {
     NoteCompleted(lease, answer.completed());
   }
@@ -61,7 +61,7 @@ void LeaseCalls::FinishAcquire(const LeaseId& lease, uint64_t request, const Pen
 absl::Status LeaseCalls::Complete(SteadyTime now, CallId id, const EpochId& epoch,
                                   const LeaseId& lease, uint64_t token,
                                   const absl::StatusOr<std::string>& outcome) {
-  if (!ledger_.Holds(token)) return NotHeld(lease, token);
+  if (!records_.Holds(token)) return NotHeld(lease, token);
   PendingCall call(absl::StrCat("completing ", DescribeLease(lease)),
                    Deadline(now, options_.coordinator_timeout), now);
   // Leases belong to the job, and outlive the epoch in which they were granted.
@@ -78,12 +78,12 @@ absl::Status LeaseCalls::Complete(SteadyTime now, CallId id, const EpochId& epoc
 void LeaseCalls::FinishComplete(const LeaseId& lease, uint64_t token,
                                 const absl::StatusOr<std::string>& outcome,
                                 const absl::Status& status) {
-  if (status.ok() || absl::IsFailedPrecondition(status)) ledger_.End(token);
+  if (status.ok() || absl::IsFailedPrecondition(status)) records_.End(token);
   if (status.ok()) NoteCompleted(lease, ResultOf(token, outcome));
 }
 
 void LeaseCalls::NoteCompleted(const LeaseId& lease, const v1::LeaseResult& result) {
-  ledger_.Completed(lease, result, stream_.limits().max_payload_bytes());
+  records_.Completed(lease, result, stream_.limits().max_payload_bytes());
 }
 
 absl::Status LeaseCalls::NotHeld(const LeaseId& lease, uint64_t token) const {
@@ -95,7 +95,7 @@ absl::Status LeaseCalls::NotHeld(const LeaseId& lease, uint64_t token) const {
 
 void LeaseCalls::Release(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
                          uint64_t token) {
-  const std::optional<uint64_t> request = ledger_.End(token);
+  const std::optional<uint64_t> request = records_.End(token);
   if (request) Abandon(now, epoch, lease, *request);
 }
 
@@ -109,9 +109,9 @@ void LeaseCalls::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& le
   calls_.BeginInBackground(std::move(call));
 }
 
-void LeaseCalls::TakeStanding(const v1::Attached& attached) {
+void LeaseCalls::DropUnlisted(const v1::Attached& attached) {
   const auto& tokens = attached.standing_tokens();
-  ledger_.KeepOnly(std::set<uint64_t>(tokens.begin(), tokens.end()));
+  records_.KeepOnly(std::set<uint64_t>(tokens.begin(), tokens.end()));
 }
 
 }  // namespace muster::internal

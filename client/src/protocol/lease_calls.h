@@ -9,19 +9,19 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/groups/lease_ledger.h"
-#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/groups/lease_records.h"
+#include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/epoch_id.h"
 #include "client/src/protocol/messages/member_options.h"
 #include "client/src/protocol/pending_calls.h"
 
 namespace muster::internal {
 
-// The lease calls of a member, and its ledger of leases. Pure: no I/O, no threads, no clock.
+// The lease calls of a member, and its records of leases. Pure: no I/O, no threads, no clock.
 class LeaseCalls {
  public:
-  LeaseCalls(const MemberOptions& options, const Lifecycle& lifecycle, const AttachStream& stream,
-             PendingCalls* calls);
+  LeaseCalls(const MemberOptions& options, const MemberLifecycle& lifecycle,
+             const AttachStream& stream, PendingCalls* calls);
   LeaseCalls(const LeaseCalls&) = delete;
   LeaseCalls& operator=(const LeaseCalls&) = delete;
 
@@ -35,9 +35,9 @@ class LeaseCalls {
   void Release(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
 
   // Forgets the leases that the coordinator no longer lists as this member's.
-  void TakeStanding(const v1::Attached& attached);
+  void DropUnlisted(const v1::Attached& attached);
   // Adds all leases to the claim.
-  void AddTo(v1::Claim* claim) const { ledger_.AddTo(claim); }
+  void AddTo(v1::Claim* claim) const { records_.AddTo(claim); }
 
  private:
   void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
@@ -49,11 +49,11 @@ class LeaseCalls {
   absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
 
   const MemberOptions& options_;
-  const Lifecycle& lifecycle_;
+  const MemberLifecycle& lifecycle_;
   const AttachStream& stream_;
   PendingCalls& calls_;
 
-  LeaseLedger ledger_;
+  LeaseRecords records_;
 };
 
 }  // namespace muster::internal

@@ -29,14 +29,14 @@ absl::string_view WithoutJob(const std::string& job_id, absl::string_view text) 
 
 MemberCore::MemberCore(MemberOptions options)
     : options_(std::move(options)),
-      lifecycle_(options_.job_id, &membership_, &outbox_),
-      stream_(options_, membership_, &session_, &lifecycle_, &outbox_),
-      calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_),
+      lifecycle_(options_.job_id, &epochs_, &outbox_),
+      stream_(options_, epochs_, &session_, &lifecycle_, &outbox_),
+      calls_(options_, epochs_, &session_, &lifecycle_, &stream_, &outbox_),
       leases_(options_, lifecycle_, stream_, &calls_),
-      releases_(session_, lifecycle_, &membership_, &calls_, &outbox_),
-      fan_in_(options_, membership_, session_, lifecycle_, stream_, &calls_, &outbox_),
-      collectives_(session_, stream_, &membership_, &lifecycle_, &calls_, &releases_, &fan_in_),
-      joins_(options_, &membership_, &lifecycle_, &calls_, &releases_, &fan_in_, &outbox_) {}
+      releases_(session_, lifecycle_, &epochs_, &calls_, &outbox_),
+      fan_in_(options_, epochs_, session_, lifecycle_, stream_, &calls_, &outbox_),
+      collectives_(session_, stream_, &epochs_, &lifecycle_, &calls_, &releases_, &fan_in_),
+      joins_(options_, &epochs_, &lifecycle_, &calls_, &releases_, &fan_in_, &outbox_) {}
 
 Effects MemberCore::Start(SteadyTime now) {
   stream_.Open(now, std::nullopt);
@@ -68,7 +68,7 @@ Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
                                 const Deadline& deadline) {
   const absl::Status status = lifecycle_.CheckMember(epoch);
   if (!status.ok()) return SettleOrRefuse(now, id, status);
-  lifecycle_.AskStop();
+  lifecycle_.NoteStopRequest();
   PendingCall call("asking all ranks to stop", deadline, now);
   call.epoch = epoch;
   call.request = [](SteadyTime) { return Request(v1::RequestStopRequest()); };
@@ -146,8 +146,8 @@ Effects MemberCore::Stop(SteadyTime now) {
   return Settle(now);
 }
 
-Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
-  fan_in_.TakeMeeting(now, attempt, end);
+Effects MemberCore::OnFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end) {
+  fan_in_.TakeFanInEnd(now, attempt, end);
   return Settle(now);
 }
 
@@ -170,7 +170,7 @@ Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
   } else if (stream_.answered()) {
     TakeEvent(now, response);
   } else if (stream_.TakeFirstResponse(now, response)) {
-    leases_.TakeStanding(response.attached());
+    leases_.DropUnlisted(response.attached());
   }
   return Settle(now);
 }
@@ -190,11 +190,11 @@ SteadyTime MemberCore::NextDeadline() const {
 }
 
 bool MemberCore::StopRequested(const EpochId& epoch) const {
-  return membership_.IsIn(epoch) && membership_.stop_agreed();
+  return epochs_.IsIn(epoch) && epochs_.stop_agreed();
 }
 
 int MemberCore::NewcomersWaiting(const EpochId& epoch) const {
-  return membership_.IsIn(epoch) ? membership_.newcomers() : 0;
+  return epochs_.IsIn(epoch) ? epochs_.newcomers() : 0;
 }
 
 // A refused call changes nothing, so the next step does what is due.
@@ -209,13 +209,13 @@ Effects MemberCore::Settle(SteadyTime now) {
   bool has_ended = false;
   do {
     has_ended = calls_.Advance(now);
-  } while (releases_.Tell(now) || has_ended);
+  } while (releases_.Report(now) || has_ended);
   return outbox_.Take();
 }
 
 void MemberCore::Reattach(SteadyTime now) {
   std::optional<v1::Claim> claim;
-  if (membership_.place() != nullptr) claim = NewClaim(now);
+  if (epochs_.place() != nullptr) claim = NewClaim(now);
   stream_.Open(now, std::move(claim));
   releases_.NoteClaimed();
 }
@@ -223,17 +223,17 @@ void MemberCore::Reattach(SteadyTime now) {
 // Answers a restarted coordinator that asks for the roster of the claimed epoch. The new stream
 // opens first: if the old one ended without it, the coordinator would ask the next member.
 void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
-  const bool is_asked = membership_.IsIn(EpochOf(need.epoch())) && !lifecycle_.is_over();
+  const bool is_asked = epochs_.IsIn(EpochOf(need.epoch())) && !lifecycle_.is_over();
   if (!is_asked || stream_.answered()) return;
   v1::Claim claim = NewClaim(now);
-  *claim.mutable_roster() = membership_.place()->roster();
+  *claim.mutable_roster() = epochs_.place()->roster();
   stream_.Replace(now, std::move(claim));
   releases_.NoteClaimed();
 }
 
 v1::Claim MemberCore::NewClaim(SteadyTime now) const {
   v1::Claim claim;
-  membership_.AddTo(now, &claim);
+  epochs_.AddTo(now, &claim);
   leases_.AddTo(&claim);
   lifecycle_.AddTo(&claim);
   return claim;
@@ -263,10 +263,9 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
 }
 
 void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
-  if (!membership_.IsIn(EpochOf(newcomers.epoch()))) return;
-  membership_.set_newcomers(
-      static_cast<int>(std::min(newcomers.waiting(), newcomers.free_places())));
-  outbox_.AddNews();
+  if (!epochs_.IsIn(EpochOf(newcomers.epoch()))) return;
+  epochs_.set_newcomers(static_cast<int>(std::min(newcomers.waiting(), newcomers.free_places())));
+  outbox_.NoteStateChange();
 }
 
 }  // namespace muster::internal

@@ -8,20 +8,20 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/node/meeting.h"
+#include "client/src/node/fan_in_round.h"
 #include "client/src/protocol/attach_stream.h"
 #include "client/src/protocol/collective_calls.h"
-#include "client/src/protocol/group_releases.h"
-#include "client/src/protocol/groups/lease_ledger.h"
-#include "client/src/protocol/groups/membership.h"
+#include "client/src/protocol/group_release_reporter.h"
+#include "client/src/protocol/groups/lease_records.h"
+#include "client/src/protocol/groups/member_epochs.h"
 #include "client/src/protocol/join_calls.h"
 #include "client/src/protocol/lease_calls.h"
-#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/collective_call.h"
-#include "client/src/protocol/messages/effects.h"
 #include "client/src/protocol/messages/group_id.h"
+#include "client/src/protocol/messages/member_effects.h"
 #include "client/src/protocol/messages/member_options.h"
-#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/member_outbox.h"
 #include "client/src/protocol/messages/session_state.h"
 #include "client/src/protocol/node_fan_in.h"
 #include "client/src/protocol/pending_calls.h"
@@ -79,22 +79,22 @@ class MemberCore {
   Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
   // Adds or drops a handle of the group, which is not the world. A group without a handle and
   // without a call in progress is forgotten when all ranks have released it.
-  void Hold(const GroupId& group) { membership_.Hold(group); }
+  void Hold(const GroupId& group) { epochs_.Hold(group); }
   Effects Drop(SteadyTime now, const GroupId& group);
   // Cancels this call. Ignores unknown ids.
   Effects Cancel(SteadyTime now, CallId id);
   // Ends every call, the stream and every epoch. Only network events may follow.
   Effects Stop(SteadyTime now);
   // Forgets an epoch that has no users any more. No effect on the latest one.
-  void Forget(const EpochId& epoch) { membership_.Forget(epoch); }
+  void Forget(const EpochId& epoch) { epochs_.Forget(epoch); }
 
   // ---- Node fan-in ----
-  // Applies the end of a meeting. `attempt` is the attempt of its MeetAtNode. No effect if the
-  // member has left the meeting.
-  Effects OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end);
-  // Sends the batch that this member took in that meeting, its own arrival first, as one call that
+  // Applies the end of a round. `attempt` is the attempt of its StartFanIn. No effect if the
+  // member has left the round.
+  Effects OnFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end);
+  // Sends the batch that this member took in that round, its own arrival first, as one call that
   // waits for at most `patience`. Ends with exactly one Completion, whose reply is for
-  // DeliveryOf(). The reply is an error if the member has left the meeting or leaves it meanwhile,
+  // DeliveryOf(). The reply is an error if the member has left the round or leaves it meanwhile,
   // or if the answer does not count.
   Effects SendForNode(SteadyTime now, CallId id, uint64_t attempt,
                       const std::vector<TakenPart>& parts, absl::Duration patience);
@@ -140,14 +140,14 @@ class MemberCore {
 
   // In order of construction: each refers only to members above it.
   const MemberOptions options_;
-  Outbox outbox_;
-  Membership membership_;
+  MemberOutbox outbox_;
+  MemberEpochs epochs_;
   SessionState session_;
-  Lifecycle lifecycle_;
+  MemberLifecycle lifecycle_;
   AttachStream stream_;
   PendingCalls calls_;
   LeaseCalls leases_;
-  GroupReleases releases_;
+  GroupReleaseReporter releases_;
   NodeFanIn fan_in_;
   CollectiveCalls collectives_;
   JoinCalls joins_;

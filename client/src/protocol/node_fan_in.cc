@@ -12,12 +12,12 @@ namespace {
 
 // The largest payload and answer that fit into a slot beside the rest (SegmentOptions). Larger
 // collectives gain nothing from fan-in.
-constexpr size_t kMostPayloadBytes = 6 << 10;
-constexpr size_t kMostAnswerBytes = 60 << 10;
+constexpr size_t kMaxFanInPayloadBytes = 6 << 10;
+constexpr size_t kMaxFanInAnswerBytes = 60 << 10;
 
 // Returns the bytes that all parts of one batch must have in common, besides the group and the
 // number.
-std::string WordsOf(const CollectiveCall& call, uint32_t refusals) {
+std::string EncodeCall(const CollectiveCall& call, uint32_t refusals) {
   return absl::StrCat(static_cast<int>(call.kind), ",", call.root, ",", refusals, ",",
                       call.payload_size ? absl::StrCat(*call.payload_size) : "", ",",
                       call.type_name.size(), ",", call.type_name, call.label);
@@ -28,18 +28,18 @@ std::string WordsOf(const CollectiveCall& call, uint32_t refusals) {
 bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) {
   const bool all_bring =
       call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
-  return call.payload.size() <= kMostPayloadBytes &&
-         call.payload.size() * (all_bring ? size : 1) <= kMostAnswerBytes &&
-         group.arrivals.AnswerBytes(call.kind) <= kMostAnswerBytes;
+  return call.payload.size() <= kMaxFanInPayloadBytes &&
+         call.payload.size() * (all_bring ? size : 1) <= kMaxFanInAnswerBytes &&
+         group.arrivals.AnswerBytes(call.kind) <= kMaxFanInAnswerBytes;
 }
 
 }  // namespace
 
-NodeFanIn::NodeFanIn(const MemberOptions& options, const Membership& membership,
-                     const SessionState& session, const Lifecycle& lifecycle,
-                     const AttachStream& stream, PendingCalls* calls, Outbox* outbox)
+NodeFanIn::NodeFanIn(const MemberOptions& options, const MemberEpochs& epochs,
+                     const SessionState& session, const MemberLifecycle& lifecycle,
+                     const AttachStream& stream, PendingCalls* calls, MemberOutbox* outbox)
     : options_(options),
-      membership_(membership),
+      epochs_(epochs),
       session_(session),
       lifecycle_(lifecycle),
       stream_(stream),
@@ -47,9 +47,9 @@ NodeFanIn::NodeFanIn(const MemberOptions& options, const Membership& membership,
       outbox_(*outbox) {}
 
 void NodeFanIn::Enter() {
-  const std::vector<int>& ranks = membership_.node_ranks();
+  const std::vector<int>& ranks = epochs_.node_ranks();
   if (!is_on() || ranks.size() < 2) return;
-  const v1::JoinResponse& place = *membership_.place();
+  const v1::JoinResponse& place = *epochs_.place();
   const auto rank = static_cast<int>(place.rank());
   EnterNode enter;
   enter.job_id = options_.job_id;
@@ -61,36 +61,36 @@ void NodeFanIn::Enter() {
   outbox_.Add(std::move(enter));
 }
 
-bool NodeFanIn::Meet(SteadyTime now, CallId id, const PendingCall& call) {
+bool NodeFanIn::StartRound(SteadyTime now, CallId id, const PendingCall& call) {
   if (!is_on() || lifecycle_.rejoining() || call.group->at_node == nullptr) return false;
   const MemberGroup& group = *call.group;
   const CollectiveSequence& sequence = group.sequence;
-  const size_t size = group.is_world() ? membership_.place()->roster_size() : group.ranks.size();
+  const size_t size = group.is_world() ? epochs_.place()->roster_size() : group.ranks.size();
   if (!IsSmall(group, size, sequence.call())) {
-    outbox_.Add(PassNode{group.at_node, sequence.number()});
+    outbox_.Add(SkipFanIn{group.at_node, sequence.number()});
     return false;
   }
   const Stamp& stamp = *call.in_flight;
-  MeetAtNode meet;
-  meet.call = id;
-  meet.group = group.at_node;
-  meet.deadline = call.deadline.when();
-  meet.contribution.sequence = sequence.number();
-  meet.contribution.call = WordsOf(sequence.call(), sequence.refusals());
-  meet.contribution.daemon_instance = stamp.session.daemon_instance;
-  meet.contribution.session_counter = stamp.session.counter;
-  meet.contribution.session_key = stamp.session.key;
-  meet.contribution.attempt = stamp.attempt;
-  meet.contribution.wait_nanos =
+  StartFanIn start;
+  start.call = id;
+  start.group = group.at_node;
+  start.deadline = call.deadline.when();
+  start.contribution.sequence = sequence.number();
+  start.contribution.call = EncodeCall(sequence.call(), sequence.refusals());
+  start.contribution.daemon_instance = stamp.session.daemon_instance;
+  start.contribution.session_counter = stamp.session.counter;
+  start.contribution.session_key = stamp.session.key;
+  start.contribution.attempt = stamp.attempt;
+  start.contribution.wait_nanos =
       absl::ToInt64Nanoseconds(std::max(absl::ZeroDuration(), Between(now, call.deadline.when())));
-  meet.contribution.call_site = sequence.call().call_site;
-  meet.contribution.payload = sequence.call().payload;
-  outbox_.Add(std::move(meet));
+  start.contribution.call_site = sequence.call().call_site;
+  start.contribution.payload = sequence.call().payload;
+  outbox_.Add(std::move(start));
   return true;
 }
 
-void NodeFanIn::TakeMeeting(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
-  const PendingCall* const call = calls_.FindMeeting(attempt);
+void NodeFanIn::TakeFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end) {
+  const PendingCall* const call = calls_.FindInRound(attempt);
   if (call == nullptr) return;
   if (end.unsent) return calls_.SendAlone(now, attempt);
   if (std::optional<Response> answer = AnswerTo(*call, end)) {
@@ -100,20 +100,20 @@ void NodeFanIn::TakeMeeting(SteadyTime now, uint64_t attempt, const MeetingEnd& 
   calls_.SendAnew(attempt);
 }
 
-std::optional<Response> NodeFanIn::AnswerTo(const PendingCall& call, const MeetingEnd& end) const {
-  if (end.kind != MeetingEnd::kAnswered) return std::nullopt;
+std::optional<Response> NodeFanIn::AnswerTo(const PendingCall& call, const FanInEnd& end) const {
+  if (end.kind != FanInEnd::kAnswered) return std::nullopt;
   const CollectiveCall& collective = call.group->sequence.call();
   // The root is an index into the group's ranks.
   const std::vector<int>& ranks = call.group->ranks;
   const int root = ranks.empty() ? collective.root : ranks[collective.root];
-  const bool is_root = root == static_cast<int>(membership_.place()->rank());
+  const bool is_root = root == static_cast<int>(epochs_.place()->rank());
   return AnswerOf(collective.kind, is_root, end.answer);
 }
 
 absl::Status NodeFanIn::Send(SteadyTime now, CallId id, uint64_t attempt,
                              const std::vector<TakenPart>& parts, absl::Duration patience) {
-  const PendingCall* const arrival = calls_.FindMeeting(attempt);
-  if (arrival == nullptr) return absl::CancelledError("the meeting was left");
+  const PendingCall* const arrival = calls_.FindInRound(attempt);
+  if (arrival == nullptr) return absl::CancelledError("the round was left");
   const MemberGroup& group = *arrival->group;
   const absl::Duration left =
       std::max(absl::ZeroDuration(), Between(now, arrival->deadline.when()));
@@ -130,12 +130,12 @@ absl::Status NodeFanIn::Send(SteadyTime now, CallId id, uint64_t attempt,
   return absl::OkStatus();
 }
 
-void NodeFanIn::TakeBack(SteadyTime now, const EpochId& epoch,
-                         const std::shared_ptr<MemberGroup>& group) {
+void NodeFanIn::WithdrawArrival(SteadyTime now, const EpochId& epoch,
+                                const std::shared_ptr<MemberGroup>& group) {
   GroupArrivals& arrivals = group->arrivals;
   const bool may_count =
       arrivals.MayComeLateIn(session_.session()) && lifecycle_.HealthOf(epoch).ok();
-  if (!may_count || arrivals.taking_back() != 0) return;
+  if (!may_count || arrivals.withdrawal() != 0) return;
   PendingCall call =
       calls_.NewInBackground(now, absl::StrCat("taking back ", group->sequence.Describe()));
   call.epoch = epoch;
@@ -146,10 +146,10 @@ void NodeFanIn::TakeBack(SteadyTime now, const EpochId& epoch,
     return MakeWithdraw(epoch, group->name, group->RanksToName(session_.session()), number);
   };
   call.on_end = [](const PendingCall& ended, auto* reply) {
-    ended.group->arrivals.EndTakingBack();
+    ended.group->arrivals.EndWithdrawal();
     if (reply->ok()) ended.group->arrivals.Settle();
   };
-  arrivals.BeginTakingBack(calls_.BeginInBackground(std::move(call)));
+  arrivals.BeginWithdrawal(calls_.BeginInBackground(std::move(call)));
 }
 
 }  // namespace muster::internal

@@ -9,14 +9,14 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/node/meeting.h"
+#include "client/src/node/fan_in_round.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/groups/membership.h"
-#include "client/src/protocol/lifecycle.h"
-#include "client/src/protocol/messages/effects.h"
+#include "client/src/protocol/groups/member_epochs.h"
+#include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/epoch_id.h"
+#include "client/src/protocol/messages/member_effects.h"
 #include "client/src/protocol/messages/member_options.h"
-#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/member_outbox.h"
 #include "client/src/protocol/messages/session_state.h"
 #include "client/src/protocol/pending_calls.h"
 
@@ -26,9 +26,9 @@ namespace muster::internal {
 // (docs/node-fan-in.md). Pure: no I/O, no threads, no clock.
 class NodeFanIn {
  public:
-  NodeFanIn(const MemberOptions& options, const Membership& membership, const SessionState& session,
-            const Lifecycle& lifecycle, const AttachStream& stream, PendingCalls* calls,
-            Outbox* outbox);
+  NodeFanIn(const MemberOptions& options, const MemberEpochs& epochs, const SessionState& session,
+            const MemberLifecycle& lifecycle, const AttachStream& stream, PendingCalls* calls,
+            MemberOutbox* outbox);
   NodeFanIn(const NodeFanIn&) = delete;
   NodeFanIn& operator=(const NodeFanIn&) = delete;
 
@@ -37,29 +37,30 @@ class NodeFanIn {
 
   // Posts the arrival of a collective whose stamp is in flight. Returns false if the collective
   // does not use fan-in: the caller then sends the call.
-  bool Meet(SteadyTime now, CallId id, const PendingCall& call);
-  // See MemberCore::OnMet() and MemberCore::SendForNode(). If Send() returns an error, no call
+  bool StartRound(SteadyTime now, CallId id, const PendingCall& call);
+  // See MemberCore::OnFanInEnd() and MemberCore::SendForNode(). If Send() returns an error, no call
   // begins.
-  void TakeMeeting(SteadyTime now, uint64_t attempt, const MeetingEnd& end);
+  void TakeFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end);
   absl::Status Send(SteadyTime now, CallId id, uint64_t attempt,
                     const std::vector<TakenPart>& parts, absl::Duration patience);
 
   // Withdraws an arrival of a collective that the program gave up, if another member may still send
   // it.
-  void TakeBack(SteadyTime now, const EpochId& epoch, const std::shared_ptr<MemberGroup>& group);
+  void WithdrawArrival(SteadyTime now, const EpochId& epoch,
+                       const std::shared_ptr<MemberGroup>& group);
 
  private:
   bool is_on() const { return options_.node_fanin && stream_.node_collectives(); }
-  // Returns the answer to this member's own call, or nullopt if the meeting brought none.
-  std::optional<Response> AnswerTo(const PendingCall& call, const MeetingEnd& end) const;
+  // Returns the answer to this member's own call, or nullopt if the round brought none.
+  std::optional<Response> AnswerTo(const PendingCall& call, const FanInEnd& end) const;
 
   const MemberOptions& options_;
-  const Membership& membership_;
+  const MemberEpochs& epochs_;
   const SessionState& session_;
-  const Lifecycle& lifecycle_;
+  const MemberLifecycle& lifecycle_;
   const AttachStream& stream_;
   PendingCalls& calls_;
-  Outbox& outbox_;
+  MemberOutbox& outbox_;
 };
 
 }  // namespace muster::internal

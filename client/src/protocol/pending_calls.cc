@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "client/src/protocol/messages/messages.h"
 #include "client/src/protocol/messages/transport_error.h"
 
 namespace muster::internal {
 
-PendingCalls::PendingCalls(const MemberOptions& options, const Membership& membership,
-                           SessionState* session, Lifecycle* lifecycle, AttachStream* stream,
-                           Outbox* outbox)
+PendingCalls::PendingCalls(const MemberOptions& options, const MemberEpochs& epochs,
+                           SessionState* session, MemberLifecycle* lifecycle, AttachStream* stream,
+                           MemberOutbox* outbox)
     : options_(options),
-      membership_(membership),
+      epochs_(epochs),
       session_(*session),
       lifecycle_(*lifecycle),
       stream_(*stream),
@@ -82,8 +82,8 @@ void PendingCalls::Advance(SteadyTime now, CallId id, PendingCall* call) {
     if (now >= call->deadline.when()) End(now, id, Unreachable(now, *call));
     return;
   }
-  if (call->held_up_by && !call->in_flight) {
-    const absl::string_view why = call->held_up_by(now, *call->group);
+  if (call->blocked_by && !call->in_flight) {
+    const absl::string_view why = call->blocked_by(now, *call->group);
     if (!why.empty()) return WaitForGroup(now, id, call, why);
   }
   const bool sent = call->in_flight.has_value();
@@ -102,18 +102,19 @@ absl::Status PendingCalls::Interruption(const PendingCall& call) const {
   }
   if (!call.last || !call.in_flight) {
     const bool bound = call.epoch && !call.outlives_epoch;
-    const absl::Status health = bound ? lifecycle_.HealthOf(*call.epoch) : lifecycle_.fate();
+    const absl::Status health =
+        bound ? lifecycle_.HealthOf(*call.epoch) : lifecycle_.final_status();
     if (!health.ok()) return health;
   }
-  if (call.leads_on && membership_.IsLast()) {
+  if (call.leads_on && epochs_.IsLast()) {
     return absl::FailedPreconditionError(absl::StrCat(
         call.what, ": no epoch follows this one, since the job is not elastic (musterd ",
-        "--min-world-size) or has failed for good: ", membership_.Health().message()));
+        "--min-world-size) or has failed for good: ", epochs_.Health().message()));
   }
   if (call.only_in && !(call.only_in == session_.session())) {
     return absl::CancelledError("the session has ended");
   }
-  if (call.carries && FindMeeting(*call.carries) == nullptr) {
+  if (call.carries && FindInRound(*call.carries) == nullptr) {
     return absl::CancelledError("the arrival for which it was sent has ended");
   }
   if (!call.cancelled) return absl::OkStatus();
@@ -147,8 +148,8 @@ void PendingCalls::Send(SteadyTime now, CallId id, PendingCall* call) {
   if (call->is_collective() && call->sends == 1 && !call->group->sequence.is_fixed()) {
     call->group->arrivals.SentFirst(call->in_flight->session);
   }
-  if (call->sends == 1 && call->meet && call->meet(now, id, *call)) {
-    call->meeting = true;
+  if (call->sends == 1 && call->start_round && call->start_round(now, id, *call)) {
+    call->in_round = true;
     call->sent_at = now;
   } else {
     SendInFlight(now, call);
@@ -166,9 +167,9 @@ void PendingCalls::SendInFlight(SteadyTime now, PendingCall* call) {
 void PendingCalls::Withdraw(PendingCall* call) {
   if (!call->in_flight) return;
   const Stamp& sent = *call->in_flight;
-  if (std::exchange(call->meeting, false)) {
-    outbox_.Add(LeaveMeeting{sent.attempt});
-    // Another member may have taken the arrival. OnMet() comes too late to tell.
+  if (std::exchange(call->in_round, false)) {
+    outbox_.Add(LeaveFanIn{sent.attempt});
+    // Another member may have taken the arrival. OnFanInEnd() comes too late to tell.
     call->group->arrivals.MayComeLate(sent.session);
   } else {
     outbox_.Add(CancelSend{sent.attempt});
@@ -236,36 +237,36 @@ void PendingCalls::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply
   }
 }
 
-const PendingCall* PendingCalls::FindMeeting(uint64_t attempt) const {
+const PendingCall* PendingCalls::FindInRound(uint64_t attempt) const {
   for (const auto& [id, call] : calls_) {
-    if (call.meeting && call.in_flight->attempt == attempt) return &call;
+    if (call.in_round && call.in_flight->attempt == attempt) return &call;
   }
   return nullptr;
 }
 
 void PendingCalls::SendAlone(SteadyTime now, uint64_t attempt) {
   PendingCall& call = FindSend(attempt)->second;
-  call.meeting = false;
+  call.in_round = false;
   SendInFlight(now, &call);
 }
 
 void PendingCalls::SendAnew(uint64_t attempt) {
   PendingCall& call = FindSend(attempt)->second;
-  call.meeting = false;
+  call.in_round = false;
   call.in_flight.reset();
 }
 
 void PendingCalls::Answer(SteadyTime now, uint64_t attempt, Response answer) {
   const auto call = FindSend(attempt);
-  call->second.meeting = false;
+  call->second.in_round = false;
   call->second.in_flight.reset();
   call->second.answered = true;
   End(now, call->first, std::move(answer));
 }
 
-void PendingCalls::LeaveMeetings() {
+void PendingCalls::LeaveRounds() {
   for (auto& [id, call] : calls_) {
-    if (call.meeting) Withdraw(&call);
+    if (call.in_round) Withdraw(&call);
   }
 }
 

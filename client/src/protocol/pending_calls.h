@@ -11,12 +11,12 @@
 #include "absl/strings/string_view.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/attach_stream.h"
-#include "client/src/protocol/groups/membership.h"
+#include "client/src/protocol/groups/member_epochs.h"
 #include "client/src/protocol/groups/pending_call.h"
-#include "client/src/protocol/lifecycle.h"
-#include "client/src/protocol/messages/effects.h"
+#include "client/src/protocol/member_lifecycle.h"
+#include "client/src/protocol/messages/member_effects.h"
 #include "client/src/protocol/messages/member_options.h"
-#include "client/src/protocol/messages/outbox.h"
+#include "client/src/protocol/messages/member_outbox.h"
 #include "client/src/protocol/messages/session_state.h"
 
 namespace muster::internal {
@@ -26,8 +26,8 @@ namespace muster::internal {
 // longer count, and ends it exactly once. Pure: no I/O, no threads, no clock.
 class PendingCalls {
  public:
-  PendingCalls(const MemberOptions& options, const Membership& membership, SessionState* session,
-               Lifecycle* lifecycle, AttachStream* stream, Outbox* outbox);
+  PendingCalls(const MemberOptions& options, const MemberEpochs& epochs, SessionState* session,
+               MemberLifecycle* lifecycle, AttachStream* stream, MemberOutbox* outbox);
   PendingCalls(const PendingCalls&) = delete;
   PendingCalls& operator=(const PendingCalls&) = delete;
 
@@ -55,16 +55,16 @@ class PendingCalls {
   // Returns when Advance() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
-  // ---- Calls whose arrival is in a meeting: PendingCall::meet ----
-  // Returns the call whose arrival has this attempt, or nullptr if it is not in a meeting.
-  const PendingCall* FindMeeting(uint64_t attempt) const;
-  // Each of these ends the call's meeting. SendAlone() sends the call under the same attempt,
+  // ---- Calls whose arrival is in a in_round: PendingCall::start_round ----
+  // Returns the call whose arrival has this attempt, or nullptr if it is not in a in_round.
+  const PendingCall* FindInRound(uint64_t attempt) const;
+  // Each of these ends the call's in_round. SendAlone() sends the call under the same attempt,
   // SendAnew() lets Advance() send it under a new one, and Answer() ends it.
   void SendAlone(SteadyTime now, uint64_t attempt);
   void SendAnew(uint64_t attempt);
   void Answer(SteadyTime now, uint64_t attempt, Response answer);
-  // Leaves all meetings, so that their calls are sent anew.
-  void LeaveMeetings();
+  // Leaves all rounds, so that their calls are sent anew.
+  void LeaveRounds();
 
  private:
   using Calls = std::map<CallId, PendingCall>;
@@ -92,11 +92,11 @@ class PendingCalls {
   absl::Status NotRegistered(const PendingCall& call) const;
 
   const MemberOptions& options_;
-  const Membership& membership_;
+  const MemberEpochs& epochs_;
   SessionState& session_;
-  Lifecycle& lifecycle_;
+  MemberLifecycle& lifecycle_;
   AttachStream& stream_;
-  Outbox& outbox_;
+  MemberOutbox& outbox_;
 
   Calls calls_;
   uint64_t ends_ = 0;                    // number of calls that have ended

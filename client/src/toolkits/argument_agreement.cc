@@ -13,7 +13,7 @@
 #include "client/src/group/rank_names.h"
 #include "client/src/group/share_or_fail.h"
 #include "common/fnv1a.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "muster/codec.h"
 
 namespace muster::internal {
@@ -94,7 +94,7 @@ absl::Status ExplainDisagreement(const Group& world, uint64_t number, absl::stri
                                  const Items& mine, const CallOptions& options, CallSite site) {
   NumberedGroup numbered(world, number);
   const auto packed = numbered.group().AllGatherBytes(
-      EncodeItems(mine), CallName(operation, "what differs"), options, site);
+      EncodeItems(mine), CallTypeName(operation, "what differs"), options, site);
   if (!packed.ok()) return packed.status();
   numbered.Keep();
   std::vector<Items> items;
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<std::string>> ExchangeArguments(
     const CallOptions& options, CallSite site) {
   CollectiveCall call;
   call.kind = CollectiveKind::kAllGather;
-  call.type_name = CallName(operation);
+  call.type_name = CallTypeName(operation);
   call.payload = PackOutcome(Pack(NumberedGroup::NextNumber(world), mine));
   if (mine.ok()) call.arguments = std::max<uint64_t>(1, DigestOf(mine->items));
   const auto packed = GroupAccess::Run(world, std::move(call), options, site);

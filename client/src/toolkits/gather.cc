@@ -5,7 +5,7 @@
 #include "client/src/base/outcome.h"
 #include "client/src/group/numbered_group.h"
 #include "client/src/group/share_or_fail.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 
 namespace muster::internal {
 namespace {
@@ -15,12 +15,12 @@ namespace {
 absl::Status GatherOutcomes(const Group& group, int rank, const absl::StatusOr<std::string>& mine,
                             absl::string_view operation, const CallOptions& options, CallSite site,
                             Gathered* gathered) {
-  auto packed = group.GatherBytes(PackOutcome(mine), rank, CallName(operation), options, site);
+  auto packed = group.GatherBytes(PackOutcome(mine), rank, CallTypeName(operation), options, site);
   // If a value cannot be sent, the other ranks must still not wait for it, so send the error. Up to
   // two retries: first this rank's value may be too large, and then all values together.
   for (int i = 0; i < 2 && absl::IsResourceExhausted(packed.status()); ++i) {
-    packed =
-        group.GatherBytes(PackOutcome(packed.status()), rank, CallName(operation), options, site);
+    packed = group.GatherBytes(PackOutcome(packed.status()), rank, CallTypeName(operation), options,
+                               site);
   }
   if (!packed.ok()) return packed.status();
   *gathered = UnpackAll(group, *packed);
@@ -35,7 +35,7 @@ constexpr absl::string_view kReduce = "ReduceAndBroadcast";
 
 Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
                       const CallOptions& options, CallSite site) {
-  auto numbered = MeetInNumberedGroup(job.world(), kGather, options, site);
+  auto numbered = AgreeOnNumberedGroup(job.world(), kGather, options, site);
   if (!numbered.ok()) return numbered.status();
   const Group& group = numbered->group();
   Gathered gathered;
@@ -57,7 +57,7 @@ absl::StatusOr<std::string> GatherAndReduce(
     const Job& job, const absl::StatusOr<std::string>& mine,
     absl::FunctionRef<absl::StatusOr<std::string>(const std::vector<std::string>&)> reduce,
     const CallOptions& options, CallSite site) {
-  auto numbered = MeetInNumberedGroup(job.world(), kReduce, options, site);
+  auto numbered = AgreeOnNumberedGroup(job.world(), kReduce, options, site);
   if (!numbered.ok()) return numbered.status();
   const Group& group = numbered->group();
   Gathered gathered;
@@ -65,7 +65,7 @@ absl::StatusOr<std::string> GatherAndReduce(
   if (!met.ok()) return met;
   absl::StatusOr<std::string> outcome = std::string();
   if (job.is_main() || job.prevents_block()) {
-    outcome = gathered.ok() ? Named(group, 0, reduce(*gathered)) : gathered.status();
+    outcome = gathered.ok() ? WithMemberName(group, 0, reduce(*gathered)) : gathered.status();
   }
   const auto shared = ShareNamed(group, 0, PackOutcome(outcome), kReduce, options, site);
   if (!shared.ok()) return shared.status();

@@ -63,15 +63,15 @@ absl::Status JobCommunicator::Run(const Job& job, absl::string_view operation,
                                   const absl::StatusOr<RankArguments>& mine,
                                   const CallOptions& options, CallSite site, Move move) {
   if (absl::Status status = Enter(job, operation); !status.ok()) return status;
-  absl::Status status = MeetAndMove(job, operation, mine, options, site, move);
+  absl::Status status = AgreeAndMove(job, operation, mine, options, site, move);
   absl::MutexLock lock(&mutex_);
   busy_ = false;
   return status;
 }
 
-absl::Status JobCommunicator::MeetAndMove(const Job& job, absl::string_view operation,
-                                          const absl::StatusOr<RankArguments>& mine,
-                                          const CallOptions& options, CallSite site, Move move) {
+absl::Status JobCommunicator::AgreeAndMove(const Job& job, absl::string_view operation,
+                                           const absl::StatusOr<RankArguments>& mine,
+                                           const CallOptions& options, CallSite site, Move move) {
   // Read the epoch before the world. If a Rejoin() comes in between, the communicator of the new
   // epoch counts as one of the old, and is created again.
   const uint64_t epoch = job.epoch();

@@ -58,9 +58,9 @@ class JobCommunicator {
 
  private:
   absl::Status Enter(const Job& job, absl::string_view operation);
-  absl::Status MeetAndMove(const Job& job, absl::string_view operation,
-                           const absl::StatusOr<RankArguments>& mine, const CallOptions& options,
-                           CallSite site, Move move);
+  absl::Status AgreeAndMove(const Job& job, absl::string_view operation,
+                            const absl::StatusOr<RankArguments>& mine, const CallOptions& options,
+                            CallSite site, Move move);
   bool IsReady(uint64_t epoch) const;
   // `number` is the number that the ranks have agreed on.
   absl::StatusOr<std::shared_ptr<Communicator>> Connect(const Group& world, uint64_t number,

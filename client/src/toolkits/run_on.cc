@@ -48,7 +48,7 @@ absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& o
                         CallSite site) {
   if (job.prevents_block()) return mine;
   CallOptions patient = options;
-  if (!patient.timeout) patient.timeout = kWhileTheRootLives;
+  if (!patient.timeout) patient.timeout = kRootLifetimeTimeout;
   return ShareOrFail(job.world(), WithoutValue(mine), "ZeroFirst", patient, site).status();
 }
 

@@ -76,9 +76,9 @@ absl::StatusOr<Json> TakeMetadata(absl::string_view text, Json* header) {
       place == absl::string_view::npos || text.size() - place < key.size() + checksum->size()) {
     return Damaged("its header has no checksum: it was not written by a muster::Workspace");
   }
-  std::string blank(text);
-  blank.replace(place + key.size(), checksum->size(), kNoChecksum);
-  if (Checksum(blank.data(), blank.size()) == *checksum) return metadata;
+  std::string cleared(text);
+  cleared.replace(place + key.size(), checksum->size(), kNoChecksum);
+  if (Checksum(cleared.data(), cleared.size()) == *checksum) return metadata;
   return Damaged("its header does not match its checksum");
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<TensorView> ReadTensor(const Json& json, absl::string_view data) 
 }
 
 absl::Status InTensor(const std::string& name, const absl::Status& status) {
-  return Damaged("tensor '", Printable(name), "': ", status.message());
+  return Damaged("tensor '", ReplaceUnprintable(name), "': ", status.message());
 }
 
 absl::StatusOr<Tensors> ReadTensors(const Json& header, absl::string_view data) {

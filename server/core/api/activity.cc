@@ -38,7 +38,7 @@ void Activity::CutOff(Time now) {
   until_ = now;
 }
 
-Activity::Story Activity::Tell() const {
+Activity::Summary Activity::Summarize() const {
   switch (state_) {
     case State::kNone:
       return {"no call so far", std::nullopt};
@@ -47,8 +47,9 @@ Activity::Story Activity::Tell() const {
     case State::kIn:
       return {absl::StrCat("in ", *what_), since_, /*goes_on=*/true};
     case State::kCutOff:
-      return {absl::StrCat("was in ", *what_, " for ", HowLong(until_ - since_), ", cut off"),
-              until_};
+      return {
+          absl::StrCat("was in ", *what_, " for ", DescribeDuration(until_ - since_), ", cut off"),
+          until_};
     case State::kCompleted:
       return {absl::StrCat("last completed ", *what_), until_};
     case State::kEnded:
@@ -62,17 +63,17 @@ std::string Activity::Describe(Time now, absl::string_view ago) const {
     case State::kNone:
       return "no call so far";
     case State::kRecovered:
-      return absl::StrCat("no call since the coordinator was restarted ", HowLong(now - since_),
-                          " ", ago);
+      return absl::StrCat("no call since the coordinator was restarted ",
+                          DescribeDuration(now - since_), " ", ago);
     case State::kIn:
-      return absl::StrCat("in ", *what_, " for ", HowLong(now - since_));
+      return absl::StrCat("in ", *what_, " for ", DescribeDuration(now - since_));
     case State::kCutOff:
-      return absl::StrCat("in ", *what_, " for ", HowLong(until_ - since_));
+      return absl::StrCat("in ", *what_, " for ", DescribeDuration(until_ - since_));
     case State::kCompleted:
-      return absl::StrCat("last completed ", *what_, " ", HowLong(now - until_), " ", ago);
+      return absl::StrCat("last completed ", *what_, " ", DescribeDuration(now - until_), " ", ago);
     case State::kEnded:
-      return absl::StrCat("last called ", *what_, ", which ended ", HowLong(now - until_), " ",
-                          ago);
+      return absl::StrCat("last called ", *what_, ", which ended ", DescribeDuration(now - until_),
+                          " ", ago);
   }
   return "";
 }

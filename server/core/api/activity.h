@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 
@@ -35,13 +35,13 @@ class Activity {
 
   // A text like Describe()'s without the durations, for readers that count the time themselves: "in
   // AllGather('x') op 12 of the world".
-  struct Story {
+  struct Summary {
     std::string text;
     // when the call began (goes_on) or ended; nullopt if the text has no time
     std::optional<Time> since;
     bool goes_on = false;
   };
-  Story Tell() const;
+  Summary Summarize() const;
 
  private:
   enum class State { kNone, kRecovered, kIn, kCompleted, kEnded, kCutOff };

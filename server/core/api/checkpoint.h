@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/claim.h"
 #include "server/core/api/lease_key.h"
 #include "server/core/api/options.h"
-#include "server/core/api/vocabulary.h"
 
 namespace muster::core {
 

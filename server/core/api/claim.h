@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 
 namespace muster::core {
 namespace {
@@ -52,10 +52,10 @@ std::string Ranks(const std::vector<uint32_t>& ranks) {
   return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", RankRanges(ranks));
 }
 
-std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member,
-                const NodeNames& names) {
+std::string DescribeMember(std::optional<uint32_t> rank, const MemberIdentity& member,
+                           const NodeNames& names) {
   return absl::StrCat(rank ? absl::StrCat("rank ", *rank) : "process", " (",
-                      names.DescribePlace(member.node_id, member.hostname), ", pid ", member.pid,
+                      names.DescribeWithHost(member.node_id, member.hostname), ", pid ", member.pid,
                       ")");
 }
 
@@ -72,14 +72,14 @@ absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
       place, " is asked for twice: ", holder, " holds it, and ", newcomer, " asks for it", remedy));
 }
 
-std::string HowLong(absl::Duration duration) {
+std::string DescribeDuration(absl::Duration duration) {
   if (duration < absl::Minutes(2)) {
     return absl::StrFormat("%.3gs", absl::ToDoubleSeconds(duration));
   }
   return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
 }
 
-std::string WithoutNumbers(absl::string_view name) {
+std::string MaskNumbers(absl::string_view name) {
   std::string text;
   for (const char c : name) {
     if (!absl::ascii_isdigit(c)) {
@@ -92,8 +92,8 @@ std::string WithoutNumbers(absl::string_view name) {
 }
 
 std::string DescribeOperation(const Operation& operation) {
-  OperationWords words = {KindName(operation.kind), operation.label, std::nullopt,
-                          operation.type_name, operation.payload_size};
+  CollectiveFields words = {KindName(operation.kind), operation.label, std::nullopt,
+                            operation.type_name, operation.payload_size};
   if (HasRoot(operation.kind)) words.root = operation.root;
   return DescribeCollective(words);
 }
@@ -121,7 +121,7 @@ std::string DescribeExit(bool signaled, int code) {
                       name == nullptr ? "" : absl::StrCat(" (SIG", name, ")"));
 }
 
-std::string NoneUsesMuster(size_t processes) {
+std::string DescribeUnusedMuster(size_t processes) {
   if (processes == 1) return "1 process runs; it does not use Muster (it has not called Join)";
   return absl::StrCat(processes, " processes run; none uses Muster (none has called Join)");
 }

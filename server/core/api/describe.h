@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/node_names.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/requests.h"
-#include "server/core/api/vocabulary.h"
 
 // Texts for the decisions of the core. Errors, log lines and the status page use the same ones.
 namespace muster::core {
@@ -25,22 +25,23 @@ std::string Ranks(const std::vector<uint32_t>& ranks);
 // Returns "rank 3 (host h, pid 4711)", or "rank 3 (node 'n1', host h, pid 4711)" if the node was
 // given an id. Without a rank the text begins with "process". `names` are the names of the job's
 // nodes.
-std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member, const NodeNames& names);
+std::string DescribeMember(std::optional<uint32_t> rank, const MemberIdentity& member,
+                           const NodeNames& names);
 
 // Returns ALREADY_EXISTS: `holder` has the place ("rank 3"), and `newcomer` asks for it.
 absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
                         absl::string_view newcomer);
 
 // Returns text such as "12.3s", with three significant digits.
-std::string HowLong(absl::Duration duration);
+std::string DescribeDuration(absl::Duration duration);
 
 // Replaces each number in the name by '#', so that names that count become one: "step 812" -> "step
 // #".
-std::string WithoutNumbers(absl::string_view name);
+std::string MaskNumbers(absl::string_view name);
 
 // Returns text such as "Barrier('epoch 1')" or "Broadcast(root 0, int64, 8 bytes)".
 std::string DescribeOperation(const Operation& operation);
-// Returns text such as "AllGather('x', int32) op 12 of the world"; see common/operation_words.h.
+// Returns text such as "AllGather('x', int32) op 12 of the world"; see common/operation_names.h.
 std::string DescribeStep(absl::string_view operation, uint64_t sequence, const GroupName& group);
 
 // Returns "the world" or text such as "group 'tp' (ranks 0,2)".
@@ -56,7 +57,7 @@ std::string DescribeExit(bool signaled, int code);
 
 // Returns text for a job in which processes run and none has joined: "2 processes run; none uses
 // Muster (none has called Join)". A program that does not use Muster never joins.
-std::string NoneUsesMuster(size_t processes);
+std::string DescribeUnusedMuster(size_t processes);
 
 }  // namespace muster::core
 

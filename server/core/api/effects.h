@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/api/basic_types.h"
 #include "server/core/api/job_status.h"
 #include "server/core/api/observation.h"
-#include "server/core/api/vocabulary.h"
 
 namespace muster::core {
 
@@ -171,7 +171,7 @@ struct LogLine {
   std::string text;
   // Set if a launcher prints the same where this log goes. The service then logs the line at info
   // level at most.
-  bool told = false;
+  bool logged_by_launcher = false;
 };
 
 // A reason for the launchers to look at their ranks, and the job at that time.
@@ -188,8 +188,8 @@ struct Effects {
   std::vector<StreamEvent> events;
   std::vector<StreamEnd> ends;
   std::vector<LogLine> log;
-  std::optional<InquiryCause> inquiry;  // for an InquiryDesk, if there is one
-  std::optional<std::string> verdict;   // from an InquiryDesk, to be put in as a VerdictFound
+  std::optional<InquiryCause> inquiry;  // for a HangDiagnoser, if there is one
+  std::optional<std::string> verdict;   // from a HangDiagnoser, to be put in as a VerdictFound
 };
 
 }  // namespace muster::core

@@ -21,7 +21,7 @@ struct DeadlineReached {};
 struct DrainBegun {
   std::string reason;
 };
-// An InquiryDesk has found out why members wait. The log and the timeline get this text, and
+// A HangDiagnoser has found out why members wait. The log and the timeline get this text, and
 // nothing else changes.
 struct VerdictFound {
   std::string text;

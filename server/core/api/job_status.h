@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/core/api/activity.h"
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 // The status of a job, for the status page and GetStatus. The messages of the same names say what
 // each field means.

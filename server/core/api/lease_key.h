@@ -4,7 +4,7 @@
 #include <string>
 #include <tuple>
 
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/process_condition.h"
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 // The launchers' observations of the processes of their ranks. The messages of the same names say
 // what each field means.

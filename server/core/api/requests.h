@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "server/core/api/basic_types.h"
 #include "server/core/api/claim.h"
-#include "server/core/api/fingerprint.h"
+#include "server/core/api/member_fingerprint.h"
 #include "server/core/api/observation.h"
-#include "server/core/api/vocabulary.h"
 
 namespace muster::core {
 
@@ -150,8 +150,8 @@ struct ExitReport {
   int code = 0;  // exit status, or the signal's number
   // Why its launcher starts no other process in its place. Empty: it may start one.
   std::string given_up = {};
-  bool started = true;  // false: the process was never started
-  bool told = false;    // its launcher reports it where the daemon's log goes
+  bool started = true;              // false: the process was never started
+  bool logged_by_launcher = false;  // its launcher reports it where the daemon's log goes
 };
 
 // A report that a process was stopped (SIGSTOP), or goes on.
@@ -174,8 +174,8 @@ struct InquiryReport {
   LauncherReport report;
 };
 
-// A question for the state of the job.
-struct StatusQuestion {
+// A query for the state of the job.
+struct StatusQuery {
   std::string job_id;
   bool brief = false;                // see Coordinator::GetBriefStatus
   std::vector<Incarnation> members;  // of a brief status
@@ -183,8 +183,8 @@ struct StatusQuestion {
   bool with_completed_leases = false;
 };
 
-// A question for the latest inquiry, or for the next one.
-struct InquiryQuestion {
+// A query for the latest inquiry, or for the next one.
+struct InquiryQuery {
   std::string job_id;
   uint64_t after = 0;
   std::optional<absl::Duration> wait_timeout = {};  // not set: the call does not wait

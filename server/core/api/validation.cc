@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/group_digest.h"
 #include "server/core/api/describe.h"
-#include "server/core/api/numbers.h"
+#include "server/core/api/sequence_limit.h"
 
 namespace muster::core {
 namespace {
@@ -169,7 +169,7 @@ absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, s
 }
 
 absl::Status CheckSequence(uint64_t sequence) {
-  if (CanBeCountedOn(sequence)) return absl::OkStatus();
+  if (HasSuccessor(sequence)) return absl::OkStatus();
   return Malformed("sequence number ", sequence, " is too large; expected less than ",
                    kMaxSequence);
 }
@@ -247,8 +247,9 @@ absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, cons
   if (s = numbers.Epoch("highest epoch number", claim.highest_epoch); !s.ok()) return s;
   if (s = CheckLeases(claim, limits, numbers); !s.ok()) {
     const auto rank = claim.epoch ? std::optional<uint32_t>(claim.rank) : std::nullopt;
-    return absl::Status(s.code(), absl::StrCat("the claim of ", Who(rank, claimant, NodeNames()),
-                                               ": ", s.message()));
+    return absl::Status(
+        s.code(), absl::StrCat("the claim of ", DescribeMember(rank, claimant, NodeNames()), ": ",
+                               s.message()));
   }
   if (claim.broken) {
     if (s = CheckBroken(*claim.broken, limits); !s.ok()) return s;

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/core/api/claim.h"
-#include "server/core/api/fingerprint.h"
+#include "server/core/api/member_fingerprint.h"
 #include "server/core/api/options.h"
 #include "server/core/api/requests.h"
 
@@ -45,7 +45,7 @@ absl::Status CheckFacts(const Facts& facts);
 // Checks a name that may be empty. If it is not, the rules of ValidateName() hold.
 absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, size_t max_bytes);
 
-// Checks the sequence number of a collective: see CanBeCountedOn().
+// Checks the sequence number of a collective: see HasSuccessor().
 absl::Status CheckSequence(uint64_t sequence);
 
 // Checks the number of parts of a NodeCollective.

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/api/describe.h"
 #include "server/core/api/validation.h"
-#include "server/core/job/standing.h"
+#include "server/core/job/member_state.h"
 
 namespace muster::core {
 namespace {
@@ -101,9 +101,9 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
   if (group->IsStale(index, request.call.attempt)) {
     return absl::UnavailableError("this send may be one of an earlier group of the same ranks");
   }
-  const Calls::Words op = group->texts().Describe(request, group->description());
+  const Calls::Description op = group->texts().Describe(request, group->description());
   if (request.sequence >= group->sequence()) {
-    if (absl::Status s = CheckStays(*member); !s.ok()) return s;
+    if (absl::Status s = CheckNotLeaving(*member); !s.ok()) return s;
     // A rank that has not heard of a refusal must still hear of it, even if others have called
     // Leave since.
     if (absl::Status s = CheckNobodyIsLeaving(*group, *op);
@@ -113,7 +113,7 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
     member->last_collective = op;
   }
   const bool only_contributes = group->HasCompleted(index, request.sequence);
-  calls_.Park(id, member, ForCollective{group, index, request.sequence}, request.call,
+  calls_.Park(id, member, WaitForCollective{group, index, request.sequence}, request.call,
               only_contributes ? nullptr : op);
   Arrive(id, group, index, request);
   if (epoch()->recovered()) groups_.RequestContribution(*group, member);
@@ -126,14 +126,15 @@ void Collectives::Arrive(WaiterId id, CollectiveGroup* group, uint32_t index,
   groups_.Apply(group, group->Arrive(job_.now, index, id, call));
 }
 
-absl::Status Collectives::DescribeTimeout(const ParkedCall& call, const ForCollective& wait) const {
+absl::Status Collectives::DescribeTimeout(const ParkedCall& call,
+                                          const WaitForCollective& wait) const {
   CollectiveGroup& group = *wait.group;
   const std::string& absence = group.texts().DescribeAbsence(job_.now, wait.sequence, [&] {
     return DescribeAbsentees(*epoch(), group.AbsentFrom(wait.sequence), group.ranks().size(),
                              job_.now);
   });
   return absl::DeadlineExceededError(absl::StrCat(group.OperationAt(wait.index, wait.sequence),
-                                                  " waited ", HowLong(call.timeout), "; ",
+                                                  " waited ", DescribeDuration(call.timeout), "; ",
                                                   absence));
 }
 

@@ -34,10 +34,10 @@ class Collectives {
   // Ends the member's parts of node collectives when its stream has closed. A part has no caller of
   // its own that would cancel it.
   void EndPartsOf(const Member& member);
-  absl::Status DescribeTimeout(const ParkedCall& call, const ForCollective& wait) const;
+  absl::Status DescribeTimeout(const ParkedCall& call, const WaitForCollective& wait) const;
 
  private:
-  struct PartOf {
+  struct MemberPart {
     Member* member;
     uint32_t index;  // in the group
   };
@@ -58,10 +58,11 @@ class Collectives {
   absl::Status CheckTogether(const NodeCollectiveRequest& request) const;
   absl::Status ServeTogether(WaiterId id, Member* sender, const NodeCollectiveRequest& request);
   // Returns the member behind each part. An error says why a part cannot be taken.
-  absl::StatusOr<std::vector<PartOf>> MatchParts(const Member& sender, const CollectiveGroup& group,
-                                                 const NodeCollectiveRequest& request) const;
+  absl::StatusOr<std::vector<MemberPart>> MatchParts(const Member& sender,
+                                                     const CollectiveGroup& group,
+                                                     const NodeCollectiveRequest& request) const;
   absl::StatusOr<Member*> FindPart(const Member& sender, const ArrivalPart& part) const;
-  void ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
+  void ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<MemberPart>& members,
                  const NodeCollectiveRequest& request);
   Epoch* epoch() const { return life_.epoch(); }
 

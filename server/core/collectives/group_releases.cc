@@ -48,7 +48,7 @@ bool GroupReleases::NoteRelease(Member* member, const KnownGroup& released, uint
     return true;
   }
   if (epoch()->closed_groups().Contains(released.digest)) {
-    epoch()->closed_groups().RemindStranger(released.digest, rank);
+    epoch()->closed_groups().RemindOutsider(released.digest, rank);
     return true;
   }
   const ClaimedGroups::ByRank* claims = epoch()->claimed_groups().Find(released.digest);
@@ -115,8 +115,8 @@ bool GroupReleases::TryCloseMore() {
 void GroupReleases::SendClosings() {
   if (!epoch() || job_.draining) return;
   SharedEvent event;
-  ClosedGroups::News latest;
-  for (auto& [rank, news] : epoch()->closed_groups().TakeNews()) {
+  ClosedGroups::Notice latest;
+  for (auto& [rank, news] : epoch()->closed_groups().TakeNotices()) {
     if (event == nullptr || !(news == latest)) {
       latest = news;
       event = job_.out.Share(

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/group_digest.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "server/core/api/describe.h"
 
 namespace muster::core {
@@ -23,7 +23,7 @@ absl::StatusOr<CollectiveGroup*> Groups::Find(const GroupName& name, uint32_t ca
   for (uint32_t index = 0; index < name.ranks.size(); ++index) {
     (*added)->SetFirstAttempt(index, epoch()->members()[name.ranks[index]]->forgets_below);
   }
-  if (members_.tally().leaving == 0) return added;
+  if (members_.counts().leaving == 0) return added;
   for (uint32_t rank : (*added)->ranks()) {
     if (epoch()->members()[rank]->leaving()) (*added)->NoteLeaver(rank);
   }
@@ -65,7 +65,7 @@ absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::strin
   if (group.leavers().empty()) return absl::OkStatus();  // the usual case; every arrival asks
   const std::vector<uint32_t> leaving(group.leavers().begin(), group.leavers().end());
   return absl::FailedPreconditionError(absl::StrCat(
-      op, " cannot complete: ", Ranks(leaving), " of ", ProgramsGroup(group.description()),
+      op, " cannot complete: ", Ranks(leaving), " of ", ProgramGroupText(group.description()),
       leaving.size() == 1 ? " has" : " have", " called Leave"));
 }
 
@@ -123,7 +123,7 @@ void Groups::ApplyClaims(const Member& member, const std::vector<GroupClaim>& cl
   }
   if (refused == 0) return;
   job_.Log(Severity::kWarning,
-           absl::StrCat("of the ", claims.size(), " groups that ", member.who(), " claims, ",
+           absl::StrCat("of the ", claims.size(), " groups that ", member.Describe(), " claims, ",
                         refused, " cannot be: ", why.message()),
            "group");
 }

@@ -39,8 +39,9 @@ absl::Status Collectives::Receive(WaiterId id, const NodeCollectiveRequest& requ
   if (absl::Status s = CheckTogether(request); !s.ok()) return s;
   const absl::Status taken = ServeTogether(id, *sender, request);
   if (taken.ok()) return taken;
-  job_.Log(Severity::kDebug, absl::StrCat((*sender)->who(), " sends for ", request.parts.size(),
-                                          " members, each of which must call: ", taken.message()));
+  job_.Log(Severity::kDebug,
+           absl::StrCat((*sender)->Describe(), " sends for ", request.parts.size(),
+                        " members, each of which must call: ", taken.message()));
   calls_.Respond(id, NodeAnswer());
   return absl::OkStatus();
 }
@@ -58,7 +59,7 @@ absl::Status Collectives::ServeTogether(WaiterId id, Member* sender,
                     (*group)->sequence());
   }
   if (absl::Status s = CheckNobodyIsLeaving(**group, "it"); !s.ok()) return s;
-  const absl::StatusOr<std::vector<PartOf>> members = MatchParts(*sender, **group, request);
+  const absl::StatusOr<std::vector<MemberPart>> members = MatchParts(*sender, **group, request);
   if (!members.ok()) return members.status();
   sender->sends_for_node = true;
   ParkParts(id, *group, *members, request);
@@ -77,18 +78,18 @@ absl::StatusOr<Member*> Collectives::FindPart(const Member& sender, const Arriva
                           : member->identity.node_id != sender.identity.node_id
                               ? " is on another node than the sender"
                               : nullptr;
-  if (why != nullptr) return NotTaken(member->who(), why);
+  if (why != nullptr) return NotTaken(member->Describe(), why);
   if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   return member;
 }
 
-absl::StatusOr<std::vector<Collectives::PartOf>> Collectives::MatchParts(
+absl::StatusOr<std::vector<Collectives::MemberPart>> Collectives::MatchParts(
     const Member& sender, const CollectiveGroup& group,
     const NodeCollectiveRequest& request) const {
   if (calls_.parked().size() + request.parts.size() > job_.options.limits.max_waiters) {
     return NotTaken("there is no room for so many waiting calls (musterd --max-waiters)");
   }
-  std::vector<PartOf> members;
+  std::vector<MemberPart> members;
   members.reserve(request.parts.size());
   std::vector<bool> seen(group.ranks().size());
   bool has_sender = false;
@@ -96,11 +97,12 @@ absl::StatusOr<std::vector<Collectives::PartOf>> Collectives::MatchParts(
     const absl::StatusOr<Member*> member = FindPart(sender, part);
     if (!member.ok()) return member.status();
     const std::optional<uint32_t> index = group.IndexOf(*(*member)->rank());
-    if (!index) return NotTaken((*member)->who(), " is not in ", group.description());
-    if (seen[*index]) return NotTaken((*member)->who(), " is named twice");
+    if (!index) return NotTaken((*member)->Describe(), " is not in ", group.description());
+    if (seen[*index]) return NotTaken((*member)->Describe(), " is named twice");
     seen[*index] = true;
     if (group.IsStale(*index, part.attempt)) {
-      return NotTaken((*member)->who(), " may have sent it to an earlier group of these ranks");
+      return NotTaken((*member)->Describe(),
+                      " may have sent it to an earlier group of these ranks");
     }
     absl::Status s = CheckPayload(request.call, part.payload, *index, *(*member)->rank());
     if (!s.ok()) return s;
@@ -111,9 +113,10 @@ absl::StatusOr<std::vector<Collectives::PartOf>> Collectives::MatchParts(
   return members;
 }
 
-void Collectives::ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
+void Collectives::ParkParts(WaiterId id, CollectiveGroup* group,
+                            const std::vector<MemberPart>& members,
                             const NodeCollectiveRequest& request) {
-  const Calls::Words op = group->texts().Describe(request.call, group->description());
+  const Calls::Description op = group->texts().Describe(request.call, group->description());
   calls_.ParkBatch(id, members.size());
   CollectiveRequest call = request.call;
   const auto park = [&](size_t i) {
@@ -127,7 +130,7 @@ void Collectives::ParkParts(WaiterId id, CollectiveGroup* group, const std::vect
     member->last_call = job_.now;
     member->last_collective = op;
     const WaiterId waiter = NodeBatches::PartId(id, i);
-    calls_.Park(waiter, member, ForCollective{group, index, call.sequence}, call.call, op);
+    calls_.Park(waiter, member, WaitForCollective{group, index, call.sequence}, call.call, op);
     Arrive(waiter, group, index, call);
     if (epoch()->recovered()) groups_.RequestContribution(*group, member);
   };
@@ -145,9 +148,9 @@ void Collectives::ParkParts(WaiterId id, CollectiveGroup* group, const std::vect
 }
 
 void Collectives::EndPartsOf(const Member& member) {
-  for (const WaiterId id : calls_.parked().Of(member)) {
+  for (const WaiterId id : calls_.parked().CallsOf(member)) {
     if (!NodeBatches::IsPart(id)) continue;
-    const ForCollective& wait = std::get<ForCollective>(calls_.parked().Find(id)->wait);
+    const WaitForCollective& wait = std::get<WaitForCollective>(calls_.parked().Find(id)->wait);
     wait.group->Withdraw(wait.index, id);
     calls_.Finish(id, absl::UnavailableError("its member is detached"));
   }

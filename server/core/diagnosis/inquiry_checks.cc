@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/core/api/validation.h"
-#include "server/core/diagnosis/inquiry.h"
+#include "server/core/diagnosis/inquiry_tracker.h"
 
 namespace muster::core {
 namespace {
@@ -40,9 +40,9 @@ absl::Status CheckCount(absl::string_view what, size_t count, size_t most) {
       absl::StrCat("there are ", count, " ", what, "; at most ", most, " may be sent at once"));
 }
 
-absl::Status CheckCommunicators(const RankObservation& seen) {
-  absl::Status s = CheckCount("communicators", seen.communicators.size(), kMaxCommunicators);
-  for (const CommunicatorCount& count : seen.communicators) {
+absl::Status CheckCommunicators(const RankObservation& observation) {
+  absl::Status s = CheckCount("communicators", observation.communicators.size(), kMaxCommunicators);
+  for (const CommunicatorCount& count : observation.communicators) {
     if (s.ok()) s = CheckOptionalName("communicators.name", count.name, kMaxObservedBytes);
     if (s.ok())
       s = CheckOptionalName("communicators.operation", count.operation, kMaxObservedBytes);
@@ -50,14 +50,14 @@ absl::Status CheckCommunicators(const RankObservation& seen) {
   return s;
 }
 
-absl::Status CheckObservation(const RankObservation& seen) {
-  absl::Status s = CheckCommunicators(seen);
+absl::Status CheckObservation(const RankObservation& observation) {
+  absl::Status s = CheckCommunicators(observation);
   const std::pair<const char*, const std::string*> texts[] = {
-      {"ranks.call", &seen.call},
-      {"ranks.target", &seen.target},
-      {"ranks.thread", &seen.thread},
-      {"ranks.blocked_by", &seen.blocked_by},
-      {"ranks.kernel_function", &seen.kernel_function}};
+      {"ranks.call", &observation.call},
+      {"ranks.target", &observation.target},
+      {"ranks.thread", &observation.thread},
+      {"ranks.blocked_by", &observation.blocked_by},
+      {"ranks.kernel_function", &observation.kernel_function}};
   for (const auto& [name, text] : texts) {
     if (s.ok()) s = CheckOptionalName(name, *text, kMaxObservedBytes);
   }
@@ -75,8 +75,8 @@ absl::Status CheckReportContent(const LauncherReport& report) {
   absl::Status s = CheckLauncher(report.launcher);
   if (s.ok()) s = CheckCount("ranks", report.ranks.size(), kMaxRanks);
   if (s.ok()) s = CheckCount("files", report.files.size(), kMaxFiles);
-  for (const RankObservation& seen : report.ranks) {
-    if (s.ok()) s = CheckObservation(seen);
+  for (const RankObservation& observation : report.ranks) {
+    if (s.ok()) s = CheckObservation(observation);
   }
   for (const BundleFile& file : report.files) {
     if (s.ok()) s = CheckFileName(file.name);

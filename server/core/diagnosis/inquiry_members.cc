@@ -8,7 +8,7 @@ InquiryMembers::InquiryMembers(const JobStatus& job)
     : complete_(job.epoch && job.state != JobState::kReforming) {
   for (const MemberStatus& member : job.members) {
     members_[member.member.incarnation] = {member.rank, ""};
-    untold_ += member.rank.has_value();
+    unreported_ += member.rank.has_value();
   }
 }
 
@@ -19,31 +19,33 @@ std::optional<uint32_t> InquiryMembers::RankOf(const Incarnation& process) const
 
 bool InquiryMembers::AreOfTheJob(const std::vector<Incarnation>& processes) const {
   return !complete_ || std::any_of(processes.begin(), processes.end(),
-                                   [this](const Incarnation& one) { return Has(one); });
+                                   [this](const Incarnation& process) { return Has(process); });
 }
 
-bool InquiryMembers::MayTell(const std::string& launcher,
-                             const std::vector<Incarnation>& processes) const {
-  return !complete_ || std::any_of(processes.begin(), processes.end(), [&](const Incarnation& one) {
-    const auto found = members_.find(one);
-    if (found == members_.end()) return false;
-    return found->second.teller.empty() || found->second.teller == launcher;
-  });
+bool InquiryMembers::MayReportOn(const std::string& launcher,
+                                 const std::vector<Incarnation>& processes) const {
+  return !complete_ ||
+         std::any_of(processes.begin(), processes.end(), [&](const Incarnation& process) {
+           const auto found = members_.find(process);
+           if (found == members_.end()) return false;
+           return found->second.reporter.empty() || found->second.reporter == launcher;
+         });
 }
 
-void InquiryMembers::Tell(const std::string& launcher, const std::vector<Incarnation>& processes) {
-  std::vector<Member*>& told = told_by_[launcher];
-  for (Member* member : told) {
-    member->teller.clear();
-    untold_ += member->rank.has_value();
+void InquiryMembers::NoteReport(const std::string& launcher,
+                                const std::vector<Incarnation>& processes) {
+  std::vector<Member*>& reported = reported_by_[launcher];
+  for (Member* member : reported) {
+    member->reporter.clear();
+    unreported_ += member->rank.has_value();
   }
-  told.clear();
-  for (const Incarnation& one : processes) {
-    const auto found = members_.find(one);
-    if (found == members_.end() || !found->second.teller.empty()) continue;
-    found->second.teller = launcher;
-    untold_ -= found->second.rank.has_value();
-    told.push_back(&found->second);
+  reported.clear();
+  for (const Incarnation& process : processes) {
+    const auto found = members_.find(process);
+    if (found == members_.end() || !found->second.reporter.empty()) continue;
+    found->second.reporter = launcher;
+    unreported_ -= found->second.rank.has_value();
+    reported.push_back(&found->second);
   }
 }
 

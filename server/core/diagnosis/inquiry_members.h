@@ -13,7 +13,7 @@
 
 namespace muster::core {
 
-// The members of the job when an inquiry began, and the launcher that has told of each. Once the
+// The members of the job when an inquiry began, and the launcher that reports on each. Once the
 // job has formed, a launcher counts by the members whose secrets it knows, so the word of a
 // stranger is about no member. While places are empty, processes may be unknown to the coordinator,
 // and the word of every launcher is taken.
@@ -29,24 +29,24 @@ class InquiryMembers {
 
   // Returns whether a launcher of these processes belongs to this job.
   bool AreOfTheJob(const std::vector<Incarnation>& processes) const;
-  // Returns whether the launcher may tell of a member that no other launcher has told of. So there
-  // are never more reports than members.
-  bool MayTell(const std::string& launcher, const std::vector<Incarnation>& processes) const;
-  // Notes what the launcher tells of, in place of what it told of before.
-  void Tell(const std::string& launcher, const std::vector<Incarnation>& processes);
-  // Returns whether launchers have told of every member that has a rank.
-  bool all_told() const { return untold_ == 0; }
+  // Returns whether the launcher may report on a member that no other launcher has reported on. So
+  // there are never more reports than members.
+  bool MayReportOn(const std::string& launcher, const std::vector<Incarnation>& processes) const;
+  // Notes the processes that the launcher reports on, in place of those of its last report.
+  void NoteReport(const std::string& launcher, const std::vector<Incarnation>& processes);
+  // Returns whether launchers have reported on every member that has a rank.
+  bool all_reported() const { return unreported_ == 0; }
 
  private:
   struct Member {
     std::optional<uint32_t> rank;
-    std::string teller;  // the launcher's id; empty: none has
+    std::string reporter;  // the launcher's id; empty: none has
   };
 
   bool complete_ = false;
   absl::node_hash_map<Incarnation, Member> members_;
-  absl::flat_hash_map<std::string, std::vector<Member*>> told_by_;  // by the launcher's id
-  size_t untold_ = 0;
+  absl::flat_hash_map<std::string, std::vector<Member*>> reported_by_;  // by the launcher's id
+  size_t unreported_ = 0;
 };
 
 }  // namespace muster::core

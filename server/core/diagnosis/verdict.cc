@@ -5,23 +5,23 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/core/api/describe.h"
-#include "server/core/diagnosis/condition_words.h"
-#include "server/core/diagnosis/verdict_scene.h"
-#include "server/core/diagnosis/verdict_waits.h"
+#include "server/core/diagnosis/condition_description.h"
+#include "server/core/diagnosis/verdict_evidence.h"
+#include "server/core/diagnosis/wait_graph.h"
 
 namespace muster::core {
 namespace {
 
 constexpr size_t kMaxNamed = 3;
 
-std::string DescribeCircle(const Wait& wait) {
+std::string DescribeCycleWait(const Wait& wait) {
   return absl::StrCat(Ranks(wait.waiting), wait.waiting.size() == 1 ? " waits in " : " wait in ",
                       wait.what);
 }
 
-Verdict Circle(const std::vector<const Wait*>& circle) {
+Verdict JudgeCycle(const std::vector<const Wait*>& circle) {
   std::vector<std::string> parts;
-  for (const Wait* wait : circle) parts.push_back(DescribeCircle(*wait));
+  for (const Wait* wait : circle) parts.push_back(DescribeCycleWait(*wait));
   return {VerdictKind::kDifferentCalls,
           absl::StrCat("ranks wait for each other in different calls: ",
                        absl::StrJoin(parts, ", and "), "; none of these can end")};
@@ -30,44 +30,48 @@ Verdict Circle(const std::vector<const Wait*>& circle) {
 // Makes the verdict that `worst`, which is one of `culprits` or null, holds the others up.
 // `operation` describes the communicator operation that `worst` is in and others have ended, or is
 // empty.
-Verdict Blame(const Scene& scene, const Wait& wait, const std::vector<uint32_t>& culprits,
+Verdict Blame(const Evidence& evidence, const Wait& wait, const std::vector<uint32_t>& culprits,
               const MemberStatus* worst, const std::string& operation) {
   if (worst == nullptr) {
     return {VerdictKind::kUnknown, absl::StrCat(Ranks(culprits), " ", wait.not_done)};
   }
-  const VerdictKind kind = scene.KindOf(*worst);
+  const VerdictKind kind = evidence.KindOf(*worst);
   const std::string others =
       culprits.size() == 1 ? "" : absl::StrCat(" (one of ", Ranks(culprits), ")");
   const std::string gave_up =
       wait.gave_up == 0 ? "" : absl::StrCat(", ", wait.gave_up, " have stopped waiting");
   const std::string inside = operation.empty() ? "" : absl::StrCat(", in ", operation);
-  return {kind, absl::StrCat(scene.Who(*worst), others, " ", wait.not_done, ": ",
-                             scene.Describe(*worst), inside, "; ", OthersWait(wait.waiting.size()),
-                             " for ", HowLong(wait.age), gave_up)};
+  return {kind, absl::StrCat(evidence.DescribeMember(*worst), others, " ", wait.not_done, ": ",
+                             evidence.DescribeStateAndActivity(*worst), inside, "; ",
+                             OthersWait(wait.waiting.size()), " for ", DescribeDuration(wait.age),
+                             gave_up)};
 }
 
 // Blames the likeliest culprit. If that one is inside a communicator, judges whom it waits for
 // there.
-Verdict BlameOneOf(const Scene& scene, const Wait& wait, const std::vector<uint32_t>& culprits) {
-  const MemberStatus* const worst = scene.Worst(culprits);
-  const RankObservation* const seen = worst == nullptr ? nullptr : scene.SeenOf(*worst);
-  if (seen == nullptr || !InACommunicator(*seen)) return Blame(scene, wait, culprits, worst, "");
-  const std::string operation = OperationThatOthersHaveEnded(scene, *seen);
-  return operation.empty() ? JudgeCommunicators(scene, *seen)
-                           : Blame(scene, wait, culprits, worst, operation);
+Verdict BlameOneOf(const Evidence& evidence, const Wait& wait,
+                   const std::vector<uint32_t>& culprits) {
+  const MemberStatus* const worst = evidence.LikeliestCulprit(culprits);
+  const RankObservation* const observation =
+      worst == nullptr ? nullptr : evidence.ObservationOf(*worst);
+  if (observation == nullptr || !InCommunicator(*observation))
+    return Blame(evidence, wait, culprits, worst, "");
+  const std::string operation = OperationThatOthersHaveEnded(evidence, *observation);
+  return operation.empty() ? JudgeCommunicators(evidence, *observation)
+                           : Blame(evidence, wait, culprits, worst, operation);
 }
 
 // Follows the oldest wait to its origin.
-Verdict Follow(const Scene& scene, const Waits& waits) {
+Verdict FollowWaits(const Evidence& evidence, const WaitGraph& waits) {
   std::vector<const Wait*> path;
   const Wait* wait = &waits.Oldest();
   while (true) {
     path.push_back(wait);
     const std::vector<uint32_t> culprits = waits.NotWaiting(*wait);
-    const Wait* const next = waits.Of(culprits.front());
-    if (next == nullptr) return BlameOneOf(scene, *wait, culprits);
-    const auto seen = std::find(path.begin(), path.end(), next);
-    if (seen != path.end()) return Circle({seen, path.end()});
+    const Wait* const next = waits.OldestOf(culprits.front());
+    if (next == nullptr) return BlameOneOf(evidence, *wait, culprits);
+    const auto cycle = std::find(path.begin(), path.end(), next);
+    if (cycle != path.end()) return JudgeCycle({cycle, path.end()});
     wait = next;
   }
 }
@@ -75,54 +79,57 @@ Verdict Follow(const Scene& scene, const Waits& waits) {
 bool IsOver(JobState state) { return state == JobState::kFailed || state == JobState::kFinished; }
 
 // Judges a job that is over. A process that cannot end keeps its launcher from ending.
-Verdict JudgeEnd(const Scene& scene) {
-  const std::string& reason = scene.job().reason;
-  for (const RankObservation& seen : scene.seen()) {
-    const VerdictKind kind = KindOf(seen);
+Verdict JudgeEnd(const Evidence& evidence) {
+  const std::string& reason = evidence.job().reason;
+  for (const RankObservation& observation : evidence.observations()) {
+    const VerdictKind kind = KindOf(observation);
     if (kind == VerdictKind::kEnded || Weight(kind) < Weight(VerdictKind::kUninterruptible))
       continue;
-    return {kind, absl::StrCat(reason, "; ", scene.Who(seen), ": ", DescribeCondition(seen))};
+    return {kind, absl::StrCat(reason, "; ", evidence.DescribeMember(observation), ": ",
+                               DescribeCondition(observation))};
   }
   return {VerdictKind::kNothingWaits, reason};
 }
 
 // Judges a recovery: what keeps a member from coming back.
-Verdict JudgeRecovery(const Scene& scene) {
+Verdict JudgeRecovery(const Evidence& evidence) {
   std::vector<uint32_t> awaited;
-  for (const MemberStatus& member : scene.job().members) {
+  for (const MemberStatus& member : evidence.job().members) {
     if (member.rank && member.state == MemberState::kAwaited) awaited.push_back(*member.rank);
   }
-  const std::string& reason = scene.job().reason;
-  const MemberStatus* const worst = scene.Worst(awaited);
-  const VerdictKind kind = worst == nullptr ? VerdictKind::kUnknown : scene.KindOf(*worst);
+  const std::string& reason = evidence.job().reason;
+  const MemberStatus* const worst = evidence.LikeliestCulprit(awaited);
+  const VerdictKind kind = worst == nullptr ? VerdictKind::kUnknown : evidence.KindOf(*worst);
   if (kind == VerdictKind::kUnknown) return {kind, reason};
-  return {kind, absl::StrCat(reason, "; ", scene.Who(*worst), ": ", scene.DescribeDoing(*worst))};
+  return {kind, absl::StrCat(reason, "; ", evidence.DescribeMember(*worst), ": ",
+                             evidence.DescribeState(*worst))};
 }
 
 // Judges a job in which all remaining members have called Rejoin, so that they wait for new
 // processes.
-Verdict JudgeRejoined(const Scene& scene, size_t count) {
+Verdict JudgeRejoined(const Evidence& evidence, size_t count) {
   return {VerdictKind::kUnknown,
           absl::StrCat(count, count == 1 ? " rank waits" : " ranks wait",
-                       " in Rejoin, and no other one is to come: ", scene.job().reason)};
+                       " in Rejoin, and no other one is to come: ", evidence.job().reason)};
 }
 
 // Judges a job in which no rank waits in a call of Muster's. Reports a finished group, or else what
 // the processes do.
-Verdict NothingWaits(const Scene& scene) {
-  if (!scene.job().finished_groups.empty()) {
-    return {VerdictKind::kDifferentCalls, scene.job().finished_groups.front()};
+Verdict JudgeIdle(const Evidence& evidence) {
+  if (!evidence.job().finished_groups.empty()) {
+    return {VerdictKind::kDifferentCalls, evidence.job().finished_groups.front()};
   }
   std::vector<const RankObservation*> order;
-  for (const RankObservation& seen : scene.seen()) {
-    if (seen.condition != ProcessCondition::kEnded) order.push_back(&seen);
+  for (const RankObservation& observation : evidence.observations()) {
+    if (observation.condition != ProcessCondition::kEnded) order.push_back(&observation);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return Weight(KindOf(*a)) > Weight(KindOf(*b));
   });
   std::vector<std::string> parts = {"no rank waits for another one in a call of Muster's"};
   for (size_t i = 0; i < order.size() && i < kMaxNamed; ++i) {
-    parts.push_back(absl::StrCat(scene.Who(*order[i]), ": ", DescribeCondition(*order[i])));
+    parts.push_back(
+        absl::StrCat(evidence.DescribeMember(*order[i]), ": ", DescribeCondition(*order[i])));
   }
   return {VerdictKind::kNothingWaits, absl::StrJoin(parts, "; ")};
 }
@@ -165,20 +172,20 @@ std::string NameOf(VerdictKind kind) {
   return "";
 }
 
-Verdict JudgeWaits(const Scene& scene) {
-  if (IsOver(scene.job().state)) return JudgeEnd(scene);
-  if (scene.job().state == JobState::kRecovering) return JudgeRecovery(scene);
-  const Waits waits(scene.job());
-  if (!waits.empty()) return Follow(scene, waits);
-  if (waits.rejoined_in_vain() > 0) return JudgeRejoined(scene, waits.rejoined_in_vain());
-  const RankObservation* const slowest = SlowestInACommunicator(scene);
-  return slowest == nullptr ? NothingWaits(scene) : JudgeCommunicators(scene, *slowest);
+Verdict JudgeWaits(const Evidence& evidence) {
+  if (IsOver(evidence.job().state)) return JudgeEnd(evidence);
+  if (evidence.job().state == JobState::kRecovering) return JudgeRecovery(evidence);
+  const WaitGraph waits(evidence.job());
+  if (!waits.empty()) return FollowWaits(evidence, waits);
+  if (waits.rejoined_in_vain() > 0) return JudgeRejoined(evidence, waits.rejoined_in_vain());
+  const RankObservation* const slowest = SlowestInCommunicator(evidence);
+  return slowest == nullptr ? JudgeIdle(evidence) : JudgeCommunicators(evidence, *slowest);
 }
 
-Verdict Judge(const JobStatus& job, const std::vector<RankObservation>& seen,
+Verdict Judge(const JobStatus& job, const std::vector<RankObservation>& observations,
               const std::vector<LauncherView>& launchers) {
-  const Scene scene(job, seen, launchers);
-  return job.state == JobState::kForming ? JudgeForming(scene) : JudgeWaits(scene);
+  const Evidence evidence(job, observations, launchers);
+  return job.state == JobState::kForming ? JudgeForming(evidence) : JudgeWaits(evidence);
 }
 
 }  // namespace muster::core

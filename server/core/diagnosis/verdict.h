@@ -37,10 +37,10 @@ struct Verdict {
   std::string text;  // one line for people
 };
 
-// Returns which process holds the others up, and what it is doing. `seen` are the launchers'
-// observations, `launchers` the launchers. Follows waits to their origin: a rank that is missing in
-// one collective because it waits in another is not to blame. The rank at the end of the chain is.
-Verdict Judge(const JobStatus& job, const std::vector<RankObservation>& seen,
+// Returns which process holds the others up, and what it is doing. `observations` come from the
+// launchers in `launchers`. Follows waits to their origin: a rank that is missing in one collective
+// because it waits in another is not to blame. The rank at the end of the chain is.
+Verdict Judge(const JobStatus& job, const std::vector<RankObservation>& observations,
               const std::vector<LauncherView>& launchers);
 
 }  // namespace muster::core

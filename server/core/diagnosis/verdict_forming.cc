@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/core/api/describe.h"
-#include "server/core/diagnosis/condition_words.h"
-#include "server/core/diagnosis/verdict_scene.h"
+#include "server/core/diagnosis/condition_description.h"
+#include "server/core/diagnosis/verdict_evidence.h"
 
 namespace muster::core {
 namespace {
@@ -16,82 +16,85 @@ namespace {
 constexpr absl::string_view kJoin = "Join";
 
 // Returns whether the process has joined. It may be stopped, as long as its call waits.
-bool HasJoined(const Scene& scene, const RankObservation& seen) {
-  const MemberStatus* const member = scene.MemberOf(seen.incarnation);
+bool HasJoined(const Evidence& evidence, const RankObservation& observation) {
+  const MemberStatus* const member = evidence.MemberOf(observation.incarnation);
   return member != nullptr &&
          (member->state == MemberState::kJoining || member->waiting_in == kJoin);
 }
 
-std::string DescribeAbsence(const Scene& scene, const RankObservation& seen) {
-  const MemberStatus* const member = scene.MemberOf(seen.incarnation);
+std::string DescribeAbsence(const Evidence& evidence, const RankObservation& observation) {
+  const MemberStatus* const member = evidence.MemberOf(observation.incarnation);
   return member != nullptr && member->state == MemberState::kDetached
              ? "has lost its connection to the coordinator, and so has not joined"
              : "has not called Join";
 }
 
-size_t Running(const Scene& scene) {
-  return std::count_if(scene.seen().begin(), scene.seen().end(), [](const RankObservation& seen) {
-    return seen.condition != ProcessCondition::kEnded;
-  });
+size_t Running(const Evidence& evidence) {
+  return std::count_if(evidence.observations().begin(), evidence.observations().end(),
+                       [](const RankObservation& observation) {
+                         return observation.condition != ProcessCondition::kEnded;
+                       });
 }
 
-std::vector<uint32_t> NeverStarted(const Scene& scene) {
+std::vector<uint32_t> NeverStarted(const Evidence& evidence) {
   std::set<uint32_t> started;
-  for (const RankObservation& seen : scene.seen()) {
-    if (seen.rank) started.insert(*seen.rank);
+  for (const RankObservation& observation : evidence.observations()) {
+    if (observation.rank) started.insert(*observation.rank);
   }
   std::vector<uint32_t> absent;
-  for (uint32_t rank = 0; rank < scene.job().world_size; ++rank) {
+  for (uint32_t rank = 0; rank < evidence.job().world_size; ++rank) {
     if (started.count(rank) == 0) absent.push_back(rank);
   }
   return absent;
 }
 
-std::string NodesThatAnswer(const Scene& scene) {
+std::string AnsweringNodes(const Evidence& evidence) {
   std::set<std::string> nodes;
-  for (const LauncherView& launcher : scene.launchers()) {
-    if (launcher.reported) nodes.insert(scene.node_names().DescribeLaunchersNode(launcher.node));
+  for (const LauncherView& launcher : evidence.launchers()) {
+    if (launcher.reported) nodes.insert(evidence.node_names().DescribeLauncherNode(launcher.node));
   }
   return absl::StrJoin(nodes, ", ");
 }
 
 }  // namespace
 
-Verdict JudgeForming(const Scene& scene) {
+Verdict JudgeForming(const Evidence& evidence) {
   // Programs that call NCCL on their own may never join, and are seen only by Muster's NCCL
   // plug-in.
-  if (scene.job().members.empty()) {
-    const RankObservation* const inside = SlowestInACommunicator(scene);
-    if (inside != nullptr) return JudgeCommunicators(scene, *inside);
+  if (evidence.job().members.empty()) {
+    const RankObservation* const inside = SlowestInCommunicator(evidence);
+    if (inside != nullptr) return JudgeCommunicators(evidence, *inside);
   }
   const RankObservation* late = nullptr;
-  for (const RankObservation& seen : scene.seen()) {
-    if (HasJoined(scene, seen)) continue;
-    if (late == nullptr || Weight(KindOf(seen)) > Weight(KindOf(*late))) late = &seen;
+  for (const RankObservation& observation : evidence.observations()) {
+    if (HasJoined(evidence, observation)) continue;
+    if (late == nullptr || Weight(KindOf(observation)) > Weight(KindOf(*late))) late = &observation;
   }
-  const std::string& reason = scene.job().reason;
-  if (const size_t running = Running(scene); scene.job().members.empty() && running > 0) {
-    return {KindOf(*late), absl::StrCat(NoneUsesMuster(running), "; ", scene.Who(*late), ": ",
-                                        DescribeCondition(*late))};
+  const std::string& reason = evidence.job().reason;
+  if (const size_t running = Running(evidence); evidence.job().members.empty() && running > 0) {
+    return {KindOf(*late),
+            absl::StrCat(DescribeUnusedMuster(running), "; ", evidence.DescribeMember(*late), ": ",
+                         DescribeCondition(*late))};
   }
   if (late != nullptr) {
-    return {KindOf(*late), absl::StrCat(scene.Who(*late), " ", DescribeAbsence(scene, *late), ": ",
-                                        DescribeCondition(*late), "; ", reason)};
+    return {KindOf(*late),
+            absl::StrCat(evidence.DescribeMember(*late), " ", DescribeAbsence(evidence, *late),
+                         ": ", DescribeCondition(*late), "; ", reason)};
   }
   const bool ranks_are_known =
-      std::all_of(scene.seen().begin(), scene.seen().end(),
-                  [](const RankObservation& seen) { return seen.rank.has_value(); });
-  const std::vector<uint32_t> absent = NeverStarted(scene);
-  if (scene.launchers().empty()) {
+      std::all_of(evidence.observations().begin(), evidence.observations().end(),
+                  [](const RankObservation& observation) { return observation.rank.has_value(); });
+  const std::vector<uint32_t> absent = NeverStarted(evidence);
+  if (evidence.launchers().empty()) {
     return {VerdictKind::kUnknown,
             absl::StrCat(reason, "; no launcher (`muster run`) has answered")};
   }
-  if (scene.seen().empty() || !ranks_are_known || absent.empty()) {
+  if (evidence.observations().empty() || !ranks_are_known || absent.empty()) {
     return {VerdictKind::kUnknown, reason};
   }
   return {VerdictKind::kNotStarted,
           absl::StrCat(Ranks(absent), absent.size() == 1 ? " was" : " were",
-                       " never started: launchers have answered on ", NodesThatAnswer(scene),
+                       " never started: launchers have answered on ", AnsweringNodes(evidence),
                        " only; ", reason)};
 }
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/api/describe.h"
 #include "server/core/formation/forming.h"
-#include "server/core/job/standing.h"
+#include "server/core/job/member_state.h"
 
 namespace muster::core {
 
@@ -51,8 +51,8 @@ std::string Forming::TooManyReplacements(const std::vector<Member*>& chosen) con
   const std::string last =
       life_.failures().empty()
           ? life_.reason()
-          : absl::StrCat(Who(life_.failures().front().rank, life_.failures().front().member,
-                             members_.node_names()),
+          : absl::StrCat(DescribeMember(life_.failures().front().rank,
+                                        life_.failures().front().member, members_.node_names()),
                          " was lost: ", life_.failures().front().cause);
   return absl::StrCat(total,
                       " processes would have taken the places of others by now, and "
@@ -70,19 +70,19 @@ void Forming::Fail(const std::string& reason) {
 absl::Status Forming::RejoinTimeout(const ParkedCall& call) {
   if (life_.state() == JobState::kRunning) {
     return absl::DeadlineExceededError(
-        absl::StrCat("waited ", HowLong(call.timeout), " for a place: epoch ", epoch()->id().number,
-                     " runs with ", joining_.WorldSize(), " of ", joining_.Places(),
-                     " members, and takes in newcomers when it re-forms"));
+        absl::StrCat("waited ", DescribeDuration(call.timeout), " for a place: epoch ",
+                     epoch()->id().number, " runs with ", joining_.WorldSize(), " of ",
+                     joining_.Places(), " members, and takes in newcomers when it re-forms"));
   }
-  if (!awaited_words_) {
-    const bool some = members_.tally().awaited > 0;
-    awaited_words_ = some
-                         ? absl::StrCat("; not yet rejoined: ",
+  if (!awaited_text_) {
+    const bool some = members_.counts().awaited > 0;
+    awaited_text_ = some ? absl::StrCat("; not yet rejoined: ",
                                         DescribeMembers(*epoch(), AwaitedRanks(*epoch()), job_.now))
                          : "";
   }
-  return absl::DeadlineExceededError(absl::StrCat(
-      "waited ", HowLong(call.timeout), " for the next epoch: ", Decide().reason, *awaited_words_));
+  return absl::DeadlineExceededError(absl::StrCat("waited ", DescribeDuration(call.timeout),
+                                                  " for the next epoch: ", Decide().reason,
+                                                  *awaited_text_));
 }
 
 bool Forming::RejoinIsOver() const {
@@ -97,7 +97,7 @@ void Forming::StartReforming() {
 
 std::vector<Member*> Forming::SilentSurvivors() const {
   std::vector<Member*> silent;
-  if (!RejoinIsOver() || members_.tally().awaited == 0) return silent;
+  if (!RejoinIsOver() || members_.counts().awaited == 0) return silent;
   for (uint32_t rank : AwaitedRanks(*epoch())) silent.push_back(epoch()->members()[rank]);
   return silent;
 }
@@ -110,14 +110,14 @@ bool Forming::TryFail() {
   return true;
 }
 
-absl::Status Forming::DescribeTimeout(const ParkedCall& call, const ForPlace& wait) {
+absl::Status Forming::DescribeTimeout(const ParkedCall& call, const WaitForPlace& wait) {
   return wait.rejoins || epoch() != nullptr ? RejoinTimeout(call) : JoinTimeout(call);
 }
 
 absl::Status Forming::JoinTimeout(const ParkedCall& call) {
   const uint32_t size = joining_.WorldSize();
   return absl::DeadlineExceededError(absl::StrCat(
-      "waited ", HowLong(call.timeout), " for members: ", joining_.places().size(), " of ",
+      "waited ", DescribeDuration(call.timeout), " for members: ", joining_.places().size(), " of ",
       size == 0 ? "an unknown number" : absl::StrCat(size), " have joined",
       joining_.DescribeCandidates(),
       size == 0 ? "; no member has said how many there are, nor has musterd --world-size"

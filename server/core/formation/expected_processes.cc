@@ -21,9 +21,9 @@ void ExpectedProcesses::Clear() {
 
 bool ExpectedProcesses::MayGiveUp(const Incarnation& process, size_t places) const {
   if (in_order_.size() < places) return true;
-  auto one = in_order_.begin();
-  for (size_t i = 0; i < places; ++i, ++one) {
-    if (one->second == process) return true;
+  auto it = in_order_.begin();
+  for (size_t i = 0; i < places; ++i, ++it) {
+    if (it->second == process) return true;
   }
   return false;
 }

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 

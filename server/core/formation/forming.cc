@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/core/api/describe.h"
-#include "server/core/job/standing.h"
+#include "server/core/job/member_state.h"
 
 namespace muster::core {
 
@@ -40,14 +40,14 @@ std::vector<Member*> Forming::ChooseMembers() const {
 // Returns the counts that ChooseMembers() would lead to, without a walk over all members. A
 // newcomer that contends for another candidate's place has none.
 FormationInput Forming::Candidates() const {
-  const MemberTable::Tally& tally = members_.tally();
+  const MemberTable::Counts& tally = members_.counts();
   FormationInput in;
   in.places = joining_.Places();
   in.minimum = job_.options.min_world_size;
   const uint32_t most = in.places > 0 ? in.places : std::numeric_limits<uint32_t>::max();
   in.survivors = std::min(static_cast<uint32_t>(tally.rejoined), most);
   in.awaited = static_cast<uint32_t>(tally.awaited);
-  const uint32_t contenders = joining_.places().CountContenders([this](PlaceBook::Id id) {
+  const uint32_t contenders = joining_.places().CountContenders([this](PlacementRequests::Id id) {
     const Member* const member = joining_.CandidateOf(id);
     return member->attached() && !member->rank();
   });
@@ -62,7 +62,7 @@ FormationInput Forming::Candidates() const {
 }
 
 std::string Forming::FindWrongCounts() const {
-  const auto kept = members_.tally().All();
+  const auto kept = members_.counts().All();
   const auto right = members_.Recount().All();
   if (kept != right) {
     return absl::StrCat("members are counted as ", absl::StrJoin(kept, " "), ", and are ",
@@ -97,7 +97,7 @@ Roster Forming::PlacesOf(const std::vector<Member*>& chosen) const {
 }
 
 std::optional<Forming::Choice> Forming::Choose() {
-  const PlaceBook& places = joining_.places();
+  const PlacementRequests& places = joining_.places();
   if (!life_.forming() || places.empty()) return std::nullopt;
   const bool full = places.size() >= joining_.Places();
   if (!job_.elastic() && !full) return std::nullopt;  // the usual case: some places are still empty
@@ -174,16 +174,17 @@ void Forming::LogFormed(const std::string& reason) {
 }
 
 void Forming::CompareMembers() {
-  std::vector<Fingerprinted> members;
+  std::vector<FingerprintedMember> members;
   for (const Member* member : epoch()->members()) {
-    Fingerprinted one{*member->rank(), member->identity.node_id, nullptr, member->clock_ahead, {}};
+    FingerprintedMember entry{
+        *member->rank(), member->identity.node_id, nullptr, member->clock_ahead, {}};
     if (member->fingerprint) {
-      one.facts = member->fingerprint->facts;
-      one.free_shared_memory = member->fingerprint->free_shared_memory;
+      entry.facts = member->fingerprint->facts;
+      entry.free_shared_memory = member->fingerprint->free_shared_memory;
     }
-    members.push_back(std::move(one));
+    members.push_back(std::move(entry));
   }
-  std::vector<std::string> oddities = DescribeOdd(members);
+  std::vector<std::string> oddities = DescribeMismatches(members);
   for (const std::string& oddity : oddities) job_.Log(Severity::kWarning, oddity);
   epoch()->NoteOddities(std::move(oddities));
 }

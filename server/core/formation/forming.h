@@ -48,9 +48,9 @@ class Forming {
   bool TryFail();
   void Fail(const std::string& reason);
 
-  absl::Status DescribeTimeout(const ParkedCall& call, const ForPlace& wait);
+  absl::Status DescribeTimeout(const ParkedCall& call, const WaitForPlace& wait);
   // Drops the text that calls which time out together share.
-  void ForgetWords() { awaited_words_.reset(); }
+  void ForgetAwaitedText() { awaited_text_.reset(); }
 
   // Does what Coordinator::FindWrongCounts() says.
   std::string FindWrongCounts() const;
@@ -85,7 +85,7 @@ class Forming {
   std::optional<Time> enough_since_;  // when there were enough, but for the settle time
   Time rejoin_deadline_;              // while the job re-forms
   // The text about members that have not rejoined, while the calls that time out together share it.
-  std::optional<std::string> awaited_words_;
+  std::optional<std::string> awaited_text_;
 };
 
 }  // namespace muster::core

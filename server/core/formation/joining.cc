@@ -16,16 +16,16 @@ namespace {
 // The most members that a message names.
 constexpr size_t kMaxNamed = 4;
 
-PlaceWish WishOf(const JoinRequest& request) {
+PlacementConstraints ConstraintsOf(const JoinRequest& request) {
   return {request.world_size, request.rank, request.local_rank, request.node_rank,
           request.topology};
 }
 
 // Makes the error for a process that was started again before its predecessor counts as lost. It
 // asks again, and then learns that the job has failed.
-absl::Status PlaceInDoubt(const Member& holder) {
+absl::Status PlaceUndecided(const Member& holder) {
   return absl::UnavailableError(
-      absl::StrCat(holder.who(),
+      absl::StrCat(holder.Describe(),
                    " still has its place: its connection has ended, and it counts as "
                    "lost soon unless it attaches again"));
 }
@@ -34,22 +34,25 @@ absl::Status PlaceInDoubt(const Member& holder) {
 
 uint32_t Joining::WorldSize() const { return epoch() ? epoch()->size() : Places(); }
 
-absl::Status Joining::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
-  if (wish.world_size > job_.options.limits.max_members) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "world size ", wish.world_size, " is over the limit of ", job_.options.limits.max_members,
-        " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
+absl::Status Joining::CheckWorldSize(const Member& member,
+                                     const PlacementConstraints& constraints) const {
+  if (constraints.world_size > job_.options.limits.max_members) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("world size ", constraints.world_size, " is over the limit of ",
+                     job_.options.limits.max_members,
+                     " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
   }
   // In an elastic job without a flag, the largest number that a joiner names counts.
   const bool by_flag = job_.options.world_size != 0 || job_.options.max_world_size != 0;
   const uint32_t known = job_.elastic() ? (by_flag ? Places() : 0) : WorldSize();
-  if (known == 0 || wish.world_size == 0 || wish.world_size == known) return absl::OkStatus();
+  if (known == 0 || constraints.world_size == 0 || constraints.world_size == known)
+    return absl::OkStatus();
   const std::string source = job_.options.max_world_size != 0 ? "musterd --max-world-size"
                              : job_.options.world_size != 0   ? "musterd --world-size"
                                                               : places_.agreed_by();
-  return absl::InvalidArgumentError(absl::StrCat("world sizes disagree: ", member.who(),
-                                                 " expects ", wish.world_size, " members, ", source,
-                                                 " says ", known));
+  return absl::InvalidArgumentError(absl::StrCat("world sizes disagree: ", member.Describe(),
+                                                 " expects ", constraints.world_size, " members, ",
+                                                 source, " says ", known));
 }
 
 absl::Status Joining::CheckContent(const Member&, const JoinRequest& request) const {
@@ -65,21 +68,23 @@ absl::Status Joining::CheckJoin(const Member& member, const JoinRequest& request
   if (life_.state() == JobState::kFinished || member.left()) {
     return absl::FailedPreconditionError("the job is finished: its members have left");
   }
-  const PlaceWish wish = WishOf(request);
-  if (absl::Status s = CheckWorldSize(member, wish); !s.ok()) return s;
-  if (epoch() && !job_.elastic()) return RefuseLateJoin(member, wish);
-  const Candidate candidate{member.identity, wish};
-  const uint32_t size = wish.world_size != 0 ? wish.world_size : Places();
+  const PlacementConstraints constraints = ConstraintsOf(request);
+  if (absl::Status s = CheckWorldSize(member, constraints); !s.ok()) return s;
+  if (epoch() && !job_.elastic()) return RefuseLateJoin(member, constraints);
+  const Candidate candidate{member.identity, constraints};
+  const uint32_t size = constraints.world_size != 0 ? constraints.world_size : Places();
   const absl::Status s = epoch() ? places_.CheckHolder(member.arrival, candidate)
                                  : places_.Check(member.arrival, candidate, size);
   return s.ok() ? calls_.CanPark(member) : s;
 }
 
-absl::Status Joining::RefuseLateJoin(const Member& member, const PlaceWish& wish) const {
-  if (wish.rank && *wish.rank < WorldSize()) {
-    const Member& holder = *epoch()->members()[*wish.rank];
-    if (!holder.attached() && !holder.gone()) return PlaceInDoubt(holder);
-    return PlaceTaken(absl::StrCat("rank ", *wish.rank), holder.who(), member.who());
+absl::Status Joining::RefuseLateJoin(const Member& member,
+                                     const PlacementConstraints& constraints) const {
+  if (constraints.rank && *constraints.rank < WorldSize()) {
+    const Member& holder = *epoch()->members()[*constraints.rank];
+    if (!holder.attached() && !holder.gone()) return PlaceUndecided(holder);
+    return PlaceTaken(absl::StrCat("rank ", *constraints.rank), holder.Describe(),
+                      member.Describe());
   }
   return absl::FailedPreconditionError(
       absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
@@ -101,52 +106,54 @@ absl::Status Joining::Join(WaiterId id, Member* member, const JoinRequest& reque
   if (epoch() && member->rank() && !member->left()) {
     // In an elastic job, the answer names a broken epoch too: the first answer was lost, and Rejoin
     // must name that epoch.
-    if (epoch()->broken() && life_.state() != JobState::kReforming) return epoch()->broken_with();
+    if (epoch()->broken() && life_.state() != JobState::kReforming) return epoch()->broken_status();
     calls_.Respond(id, epoch()->PlaceOf(*member->rank(), life_.history()));
     return absl::OkStatus();
   }
   if (absl::Status s = CheckJoin(*member, request); !s.ok()) return s;
   if (absl::Status s = CheckAttempt(*member, request.call); !s.ok()) return s;
-  const PlaceWish wish = WishOf(request);
+  const PlacementConstraints constraints = ConstraintsOf(request);
   member->refused = false;
-  SeekPlace(id, member, request.call, wish, /*rejoins=*/false);
+  SeekPlace(id, member, request.call, constraints, /*rejoins=*/false);
   NoteFingerprint(member, request);
-  AgreeOnSize(*member, wish.world_size);
+  AgreeOnSize(*member, constraints.world_size);
   const std::string of =
       epoch() ? " waiting for a place"
               : absl::StrCat(" of ", Places() == 0 ? "?" : absl::StrCat(Places()), " members");
-  job_.Log(Severity::kInfo, absl::StrCat(member->who(), " has come: ", places_.size(), of), "join");
+  job_.Log(Severity::kInfo, absl::StrCat(member->Describe(), " has come: ", places_.size(), of),
+           "join");
   return absl::OkStatus();
 }
 
 void Joining::NoteFingerprint(Member* member, const JoinRequest& request) {
   if (!request.fingerprint) return;
   member->fingerprint = request.fingerprint;
-  member->fingerprint->facts = facts_.Share(request.fingerprint->facts);
+  member->fingerprint->facts = facts_.Intern(request.fingerprint->facts);
   if (!request.fingerprint->clock) return;
   member->clock_ahead = *request.fingerprint->clock - request.call.since.value_or(job_.now);
 }
 
-// Refuses wishes that were made before the size was known and do not fit it.
+// Refuses candidates that named their constraints before the size was known, if these do not fit.
 void Joining::AgreeOnSize(const Member& member, uint32_t size) {
   if (size <= Places()) return;
-  places_.Agree(size, member.who());
+  places_.Agree(size, member.Describe());
   if (epoch()) return;
   while (auto wrong = places_.FindOutOfRange(size)) {
     RefuseCandidate(CandidateOf(wrong->first), wrong->second);
   }
 }
 
-void Joining::SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
-                        bool rejoins) {
+void Joining::SeekPlace(WaiterId id, Member* member, const CallContext& call,
+                        const PlacementConstraints& constraints, bool rejoins) {
   if (const WaiterId older = calls_.parked().JoinOf(*member); older != 0) {
     StopSeeking(member);
     calls_.Finish(older, absl::CancelledError("replaced by a later send of the same call"));
   }
-  calls_.Park(id, member, ForPlace{rejoins}, call, Calls::Say(rejoins ? "Rejoin" : "Join"));
+  calls_.Park(id, member, WaitForPlace{rejoins}, call,
+              Calls::MakeDescription(rejoins ? "Rejoin" : "Join"));
   member->join_attempt = call.attempt;
   members_.SetSeeks(member, true);
-  const Candidate candidate{member->identity, wish};
+  const Candidate candidate{member->identity, constraints};
   if (places_.Enter(member->arrival, candidate, job_.now + job_.options.member_grace)) {
     const auto conflict = places_.FindConflict(member->arrival, candidate);
     job_.Log(Severity::kWarning, std::string(places_.PlaceTaken(candidate, *conflict).message()));
@@ -162,7 +169,7 @@ void Joining::StopSeeking(Member* member) {
   NoteChange();
 }
 
-Member* Joining::CandidateOf(PlaceBook::Id id) const {
+Member* Joining::CandidateOf(PlacementRequests::Id id) const {
   return members_.Find(places_.candidates().at(id).member.incarnation);
 }
 
@@ -179,16 +186,16 @@ void Joining::NoteRefused(Member* member, const absl::Status& why) {
   if (may_ask_again || member->rank() || std::exchange(member->refused, true)) return;
   const bool over = life_.state() == JobState::kFailed || life_.state() == JobState::kFinished;
   job_.Log(over ? Severity::kDebug : Severity::kWarning,
-           absl::StrCat(member->who(), " is refused a place: ", why.message()), "refused");
+           absl::StrCat(member->Describe(), " is refused a place: ", why.message()), "refused");
 }
 
 std::string Joining::DescribeCandidates() const {
   std::vector<std::string> present;
   for (const auto& [id, candidate] : places_.candidates()) {
     if (present.size() == kMaxNamed) break;
-    present.push_back(CandidateOf(id)->who());
+    present.push_back(CandidateOf(id)->Describe());
   }
-  const std::vector<uint32_t> missing = places_.UnaskedRanks(WorldSize());
+  const std::vector<uint32_t> missing = places_.UnrequestedRanks(WorldSize());
   return absl::StrCat(missing.empty() ? "" : absl::StrCat("; missing: ", Ranks(missing)),
                       "; present: ", absl::StrJoin(present, ", "),
                       places_.size() > present.size() ? ", ..." : "");
@@ -220,9 +227,10 @@ uint32_t Joining::NewcomersWaiting() const {
   return waiting;
 }
 
-std::optional<PlaceBook::Verdict> Joining::DecideContenders() {
+std::optional<PlacementRequests::Decision> Joining::DecideContenders() {
   if (!places_.HasContenders()) return std::nullopt;
-  return places_.Decide(job_.now, [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); });
+  return places_.Decide(job_.now,
+                        [this](PlacementRequests::Id id) { return CandidateOf(id)->attached(); });
 }
 
 }  // namespace muster::core

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/core/api/fingerprint.h"
+#include "server/core/api/member_fingerprint.h"
 #include "server/core/api/requests.h"
-#include "server/core/formation/place_book.h"
+#include "server/core/formation/placement_requests.h"
 #include "server/core/job/calls.h"
 #include "server/core/job/job_context.h"
 #include "server/core/job/lifecycle.h"
@@ -30,8 +30,8 @@ class Joining {
 
   // Parks the member's Join or Rejoin, and makes the member a candidate. Ends an older call of the
   // two kinds.
-  void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
-                 bool rejoins);
+  void SeekPlace(WaiterId id, Member* member, const CallContext& call,
+                 const PlacementConstraints& constraints, bool rejoins);
   // Removes the member from the candidates. Its call stays parked, if there is one.
   void StopSeeking(Member* member);
   void RefuseCandidate(Member* member, const absl::Status& status);
@@ -48,10 +48,10 @@ class Joining {
   // larger of the epoch's size and the largest size that a joiner has named.
   uint32_t Places() const;
 
-  const PlaceBook& places() const { return places_; }
-  Member* CandidateOf(PlaceBook::Id id) const;
-  // Does what PlaceBook::Decide() says.
-  std::optional<PlaceBook::Verdict> DecideContenders();
+  const PlacementRequests& places() const { return places_; }
+  Member* CandidateOf(PlacementRequests::Id id) const;
+  // Does what PlacementRequests::Decide() says.
+  std::optional<PlacementRequests::Decision> DecideContenders();
   // Returns how many candidates have no place in the current epoch, or 0 without an epoch.
   uint32_t NewcomersWaiting() const;
   // Returns text such as "; missing: rank 3; present: process (node 'n0', ...), ...".
@@ -60,8 +60,8 @@ class Joining {
 
  private:
   absl::Status CheckJoin(const Member& member, const JoinRequest& request) const;
-  absl::Status CheckWorldSize(const Member& member, const PlaceWish& wish) const;
-  absl::Status RefuseLateJoin(const Member& member, const PlaceWish& wish) const;
+  absl::Status CheckWorldSize(const Member& member, const PlacementConstraints& constraints) const;
+  absl::Status RefuseLateJoin(const Member& member, const PlacementConstraints& constraints) const;
   absl::Status Join(WaiterId id, Member* member, const JoinRequest& request);
   void AgreeOnSize(const Member& member, uint32_t size);
   void NoteFingerprint(Member* member, const JoinRequest& request);
@@ -72,8 +72,8 @@ class Joining {
   const Lifecycle& life_;
   MemberTable& members_;
   Calls& calls_;
-  PlaceBook places_;
-  FactStore facts_;
+  PlacementRequests places_;
+  FactsInterner facts_;
   Time changed_;
   StallClock stall_;
 };

@@ -9,11 +9,11 @@
 namespace muster::core {
 namespace {
 
-constexpr uint32_t kNoWish = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kUnconstrained = std::numeric_limits<uint32_t>::max();
 
 bool AllAskForRanks(const std::vector<Candidate>& candidates) {
   return std::all_of(candidates.begin(), candidates.end(),
-                     [](const Candidate& c) { return c.wish.rank.has_value(); });
+                     [](const Candidate& c) { return c.constraints.rank.has_value(); });
 }
 
 // An order of nodes: by requested node rank, then nodes with a topology first, then by topology,
@@ -23,9 +23,9 @@ using NodeOrder = std::tuple<uint32_t, bool, std::string, size_t>;
 std::map<std::string, NodeOrder> OrderNodes(const std::vector<Candidate>& candidates) {
   std::map<std::string, NodeOrder> nodes;
   for (size_t arrival = 0; arrival < candidates.size(); ++arrival) {
-    const PlaceWish& wish = candidates[arrival].wish;
-    const NodeOrder order{wish.node_rank.value_or(kNoWish), wish.topology.empty(), wish.topology,
-                          arrival};
+    const PlacementConstraints& constraints = candidates[arrival].constraints;
+    const NodeOrder order{constraints.node_rank.value_or(kUnconstrained),
+                          constraints.topology.empty(), constraints.topology, arrival};
     auto [it, inserted] = nodes.emplace(candidates[arrival].member.node_id, order);
     // Members of a node may differ in what they ask for. The lowest node rank and the first
     // topology count.
@@ -40,9 +40,9 @@ std::vector<size_t> OrderCandidates(const std::vector<Candidate>& candidates) {
   const std::map<std::string, NodeOrder> nodes = OrderNodes(candidates);
   const auto key = [&](size_t arrival) {
     const Candidate& c = candidates[arrival];
-    if (by_rank) return std::make_tuple(NodeOrder{*c.wish.rank, false, "", 0}, 0u, arrival);
-    return std::make_tuple(nodes.at(c.member.node_id), c.wish.local_rank.value_or(kNoWish),
-                           arrival);
+    if (by_rank) return std::make_tuple(NodeOrder{*c.constraints.rank, false, "", 0}, 0u, arrival);
+    return std::make_tuple(nodes.at(c.member.node_id),
+                           c.constraints.local_rank.value_or(kUnconstrained), arrival);
   };
   std::vector<size_t> order(candidates.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -79,7 +79,7 @@ std::vector<uint32_t> RanksOf(const std::vector<Survivor>& survivors, uint32_t s
 Roster AssignPlaces(const std::vector<Candidate>& candidates) {
   Roster roster;
   for (size_t index : OrderCandidates(candidates)) {
-    roster.push_back({candidates[index].member, 0, 0, {}, candidates[index].wish.topology});
+    roster.push_back({candidates[index].member, 0, 0, {}, candidates[index].constraints.topology});
   }
   NumberNodes(&roster);
   return roster;
@@ -105,12 +105,12 @@ Roster ReassignPlaces(const std::vector<Survivor>& survivors,
       const auto rank = std::find_if(vacant.begin(), vacant.end(),
                                      [&](uint32_t r) { return fits(*newcomer, r); });
       if (rank == vacant.end()) continue;
-      roster[*rank] = {newcomer->member, 0, 0, {}, newcomer->wish.topology};
+      roster[*rank] = {newcomer->member, 0, 0, {}, newcomer->constraints.topology};
       vacant.erase(rank);
       newcomer = nullptr;
     }
   };
-  place([](const Candidate& c, uint32_t r) { return c.wish.rank == r; });
+  place([](const Candidate& c, uint32_t r) { return c.constraints.rank == r; });
   place([&](const Candidate& c, uint32_t r) {
     return r < previous.size() && previous[r].member.node_id == c.member.node_id;
   });

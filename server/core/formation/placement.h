@@ -9,8 +9,8 @@
 
 namespace muster::core {
 
-// A member's wishes for its place when it joins.
-struct PlaceWish {
+// A member's constraints on its place, as its Join gives them.
+struct PlacementConstraints {
   uint32_t world_size = 0;  // 0: unspecified
   std::optional<uint32_t> rank;
   std::optional<uint32_t> local_rank;
@@ -20,15 +20,15 @@ struct PlaceWish {
 
 struct Candidate {
   MemberIdentity member;
-  PlaceWish wish;
+  PlacementConstraints constraints;
 };
 
 // Returns the roster, in rank order. `candidates` are in the order of their arrival.
 //
 // If every candidate asks for a rank, each gets it; the ranks must be 0..n-1, each once. Otherwise
 // the ranks of a node are contiguous. Nodes are ordered by requested node rank, then topology, then
-// arrival. Members of a node are ordered by requested local rank, then arrival. Candidates with a
-// wish come before candidates without.
+// arrival. Members of a node are ordered by requested local rank, then arrival. Candidates with
+// constraints come before candidates without.
 Roster AssignPlaces(const std::vector<Candidate>& candidates);
 
 // A member of the previous epoch.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "server/core/api/describe.h"
 #include "server/core/support/bounded_text.h"
 
@@ -17,13 +17,13 @@ constexpr size_t kMaxFinishedBytes = 6000;
 
 CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered,
                                  uint64_t max_answer_bytes, ByteBudget* budget,
-                                 LatenessBook* lateness)
+                                 LatenessStats* lateness)
     : context_{RankGroup(std::move(name), std::move(ranks)), recovered, max_answer_bytes, budget,
                lateness},
       current_(&context_, 0),
       past_(group().size(), budget),
       progress_(group().size(), recovered),
-      standings_(group().size()) {}
+      releases_(group().size()) {}
 
 // ---- Arrivals ----
 
@@ -32,7 +32,7 @@ CollectiveGroup::Step CollectiveGroup::Arrive(Time now, uint32_t index, WaiterId
   Step step;
   if (!progress_.IsKnown(index)) step = Observe(index, request.sequence);
   if (!HasCompleted(index, request.sequence)) {
-    standings_.Say(index, /*released=*/false, request.call.attempt);
+    releases_.Note(index, /*released=*/false, request.call.attempt);
   }
   texts_.ForgetAbsence();
   const bool past = request.sequence < sequence() && sequence() - request.sequence == 1;
@@ -172,7 +172,7 @@ std::vector<uint32_t> CollectiveGroup::NeededContributors() const {
 
 // Also withdraws sends of the rank under lower attempts that have not arrived yet.
 CollectiveGroup::Step CollectiveGroup::Release(uint32_t index, uint64_t next, uint64_t attempt) {
-  if (!standings_.Say(index, /*released=*/true, attempt)) return {};
+  if (!releases_.Note(index, /*released=*/true, attempt)) return {};
   Step step = Observe(index, next);
   // cannot fail: the number is the current one
   WithdrawBelow(index, sequence(), attempt, &step).IgnoreError();
@@ -180,29 +180,29 @@ CollectiveGroup::Step CollectiveGroup::Release(uint32_t index, uint64_t next, ui
 }
 
 CollectiveGroup::Step CollectiveGroup::Retain(uint32_t index, uint64_t next, uint64_t attempt) {
-  standings_.Say(index, /*released=*/false, attempt);
+  releases_.Note(index, /*released=*/false, attempt);
   return Observe(index, next);
 }
 
 bool CollectiveGroup::IsReleasedBy(uint32_t rank) const {
   const std::optional<uint32_t> index = IndexOf(rank);
-  return !index || standings_.IsReleasedBy(*index);
+  return !index || releases_.IsReleasedBy(*index);
 }
 
 // Requires a release by every rank once a collective has completed. Before that, a rank may not
 // know of the group at all, so only the ranks that were heard must have released it.
 bool CollectiveGroup::IsReleased() const {
-  if (standings_.released() == 0 || current_.pending() || past_.WantsAny() || !finished_.empty()) {
+  if (releases_.released() == 0 || current_.pending() || past_.WantsAny() || !finished_.empty()) {
     return false;
   }
-  const size_t unaware = sequence() == 0 ? group().size() - standings_.heard() : 0;
-  return standings_.released() + unaware == group().size() && progress_.AreAllAt(sequence());
+  const size_t unaware = sequence() == 0 ? group().size() - releases_.heard() : 0;
+  return releases_.released() + unaware == group().size() && progress_.AreAllAt(sequence());
 }
 
 std::vector<uint32_t> CollectiveGroup::HeardRanks() const {
   std::vector<uint32_t> heard;
   for (uint32_t index = 0; index < group().size(); ++index) {
-    if (standings_.IsHeard(index)) heard.push_back(ranks()[index]);
+    if (releases_.IsHeard(index)) heard.push_back(ranks()[index]);
   }
   return heard;
 }
@@ -226,7 +226,7 @@ std::string CollectiveGroup::OperationAt(uint32_t index, uint64_t sequence) cons
 
 CollectiveGroup::News CollectiveGroup::TakeNews() {
   return {std::exchange(finished_news_, false), std::exchange(contributor_news_, false),
-          current_.TakeRefusalNews()};
+          current_.TakeNewRefusal()};
 }
 
 }  // namespace muster::core

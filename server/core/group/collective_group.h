@@ -10,12 +10,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "server/core/group/agreed_stop.h"
-#include "server/core/group/collective_texts.h"
+#include "server/core/group/collective_text_cache.h"
 #include "server/core/group/current_collective.h"
 #include "server/core/group/finished_call.h"
 #include "server/core/group/past_collective.h"
 #include "server/core/group/rank_progress.h"
-#include "server/core/group/rank_standings.h"
+#include "server/core/group/rank_releases.h"
 
 namespace muster::core {
 
@@ -36,7 +36,7 @@ class CollectiveGroup {
   // group may be older than this coordinator. Then the first claim or arrival of a rank may be
   // ahead of the coordinator.
   CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered,
-                  uint64_t max_answer_bytes, ByteBudget* budget, LatenessBook* lateness);
+                  uint64_t max_answer_bytes, ByteBudget* budget, LatenessStats* lateness);
   CollectiveGroup(const CollectiveGroup&) = delete;
   CollectiveGroup& operator=(const CollectiveGroup&) = delete;
 
@@ -51,7 +51,7 @@ class CollectiveGroup {
   uint64_t sequence() const { return current_.sequence(); }
 
   // Takes the arrival of a rank. `request` must be valid for the group: its root is in range, its
-  // payload is within the limit, and CanBeCountedOn() holds for its sequence number. Parks the
+  // payload is within the limit, and HasSuccessor() holds for its sequence number. Parks the
   // call, or finishes calls: this one alone (refused, or answered from the last result), or all
   // that are parked.
   Step Arrive(Time now, uint32_t index, WaiterId waiter, const CollectiveRequest& request);
@@ -87,18 +87,16 @@ class CollectiveGroup {
   // Sets the attempt below which sends of the rank may belong to an earlier group of the same
   // ranks.
   void SetFirstAttempt(uint32_t index, uint64_t attempt) {
-    standings_.SetFirstAttempt(index, attempt);
+    releases_.SetFirstAttempt(index, attempt);
   }
-  bool IsStale(uint32_t index, uint64_t attempt) const {
-    return standings_.IsStale(index, attempt);
-  }
+  bool IsStale(uint32_t index, uint64_t attempt) const { return releases_.IsStale(index, attempt); }
 
   // Notes and returns ranks of the group that have called Leave.
   void NoteLeaver(uint32_t rank) { leavers_.insert(rank); }
   const std::set<uint32_t>& leavers() const { return leavers_; }
 
   AgreedStop& stop() { return stop_; }
-  CollectiveTexts& texts() { return texts_; }
+  CollectiveTextCache& texts() { return texts_; }
   StallClock* stall() { return current_.stall(); }
 
   // Returns whether the rank is known to have this collective's result.
@@ -138,10 +136,10 @@ class CollectiveGroup {
   CurrentCollective current_;
   PastCollective past_;  // the one before the current one
   RankProgress progress_;
-  RankStandings standings_;
+  RankReleases releases_;
   std::set<uint32_t> leavers_;
   AgreedStop stop_;
-  CollectiveTexts texts_;
+  CollectiveTextCache texts_;
 
   std::string finished_;
   bool finished_news_ = false;

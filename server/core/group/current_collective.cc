@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 #include "server/core/api/answer_size.h"
 #include "server/core/api/describe.h"
 #include "server/core/group/disagreement.h"
@@ -102,7 +102,7 @@ std::string CurrentCollective::DescribeMismatch() const {
   // If the SDK has made the group for one of its own calls, the program cannot know the group's
   // sequence numbers. So the text names the call instead.
   const std::string& words = group().description();
-  const std::string known = ProgramsGroup(words);
+  const std::string known = ProgramGroupText(words);
   const std::string what =
       known == words ? absl::StrCat("op ", sequence_, " of ", words) : "a call of " + known;
   return absl::StrCat("ranks disagree on ", what, ": ",
@@ -151,8 +151,8 @@ std::string CurrentCollective::DescribeRefusal(uint32_t index,
 
 absl::Status CurrentCollective::RefuseToAll(uint32_t index, const CollectiveRequest& request,
                                             FinishedCalls* done) {
-  refusal_news_ = DescribeRefusal(index, request);
-  refusal_ = absl::OutOfRangeError(refusal_news_);
+  new_refusal_ = DescribeRefusal(index, request);
+  refusal_ = absl::OutOfRangeError(new_refusal_);
   ++refusals_;
   Append(Abandon(refusal_), done);
   return refusal_;

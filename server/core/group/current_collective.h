@@ -31,7 +31,7 @@ struct GroupContext {
   bool recovered = false;  // the group may be older than this coordinator
   uint64_t max_answer_bytes = 0;
   ByteBudget* budget = nullptr;
-  LatenessBook* lateness = nullptr;  // learns of each collective that completes here
+  LatenessStats* lateness = nullptr;  // learns of each collective that completes here
 };
 
 // The collective at a group's current sequence number: which ranks have arrived, and with what.
@@ -89,7 +89,7 @@ class CurrentCollective {
     return request.sequence == sequence_ && request.refusals < refusals_;
   }
   // Returns what was refused to all since the last call, or an empty text.
-  std::string TakeRefusalNews() { return std::exchange(refusal_news_, {}); }
+  std::string TakeNewRefusal() { return std::exchange(new_refusal_, {}); }
 
   Absentees Absent() const;
   // Returns the ranks of the world that are parked, sorted.
@@ -131,7 +131,7 @@ class CurrentCollective {
   // How often this number was refused to all, and the error of the last time.
   uint32_t refusals_ = 0;
   absl::Status refusal_;
-  std::string refusal_news_;
+  std::string new_refusal_;
 };
 
 }  // namespace muster::core

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 

@@ -5,7 +5,8 @@
 namespace muster::core {
 
 RankProgress::RankProgress(size_t size, bool recovered)
-    : next_(size), first_said_(size, recovered ? std::nullopt : std::make_optional<uint64_t>(0)) {}
+    : next_(size),
+      first_reported_(size, recovered ? std::nullopt : std::make_optional<uint64_t>(0)) {}
 
 std::optional<RankProgress::Contradiction> RankProgress::Observe(uint32_t index, uint64_t next,
                                                                  uint64_t current) {
@@ -22,7 +23,7 @@ std::optional<RankProgress::Contradiction> RankProgress::Observe(uint32_t index,
 std::optional<RankProgress::Contradiction> RankProgress::Judge(uint32_t index, uint64_t next,
                                                                uint64_t current) {
   const bool is_first = !IsKnown(index);
-  if (is_first) first_said_[index] = next;
+  if (is_first) first_reported_[index] = next;
   if (next <= current) return FindAhead(index, next, current);
   if (!is_first) return Contradiction{index, next - 1, index, current};
   return FindBehind(index, next);
@@ -40,10 +41,10 @@ std::optional<RankProgress::Contradiction> RankProgress::FindAhead(uint32_t inde
 std::optional<RankProgress::Contradiction> RankProgress::FindBehind(uint32_t index,
                                                                     uint64_t next) const {
   const auto behind = std::find_if(
-      first_said_.begin(), first_said_.end(),
-      [next](const std::optional<uint64_t>& said) { return said && *said + 1 < next; });
-  if (behind == first_said_.end()) return std::nullopt;
-  return Contradiction{index, next - 1, static_cast<uint32_t>(behind - first_said_.begin()),
+      first_reported_.begin(), first_reported_.end(),
+      [next](const std::optional<uint64_t>& reported) { return reported && *reported + 1 < next; });
+  if (behind == first_reported_.end()) return std::nullopt;
+  return Contradiction{index, next - 1, static_cast<uint32_t>(behind - first_reported_.begin()),
                        **behind};
 }
 

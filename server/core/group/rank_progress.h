@@ -33,7 +33,7 @@ class RankProgress {
   void NoteParked(uint32_t index, uint64_t sequence) { next_[index] = sequence; }
 
   // Returns whether the rank has said where it is.
-  bool IsKnown(uint32_t index) const { return first_said_[index].has_value(); }
+  bool IsKnown(uint32_t index) const { return first_reported_[index].has_value(); }
   // Returns whether the rank is known to have this collective's result.
   bool HasCompleted(uint32_t index, uint64_t sequence) const { return next_[index] > sequence; }
   // Returns whether the rank is known to have completed every collective below `sequence`.
@@ -50,7 +50,7 @@ class RankProgress {
 
   std::vector<uint64_t> next_;  // the next collective of each rank, as far as is known
   // The next collective that each rank named when it first spoke to this coordinator.
-  std::vector<std::optional<uint64_t>> first_said_;
+  std::vector<std::optional<uint64_t>> first_reported_;
   bool contradicted_ = false;
 };
 

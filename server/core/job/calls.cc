@@ -13,29 +13,29 @@
 namespace muster::core {
 namespace {
 
-WaitKind KindOf(const Wait& wait) {
+WaitKind KindOf(const WaitReason& wait) {
   return std::visit(Overloaded{
-                        [](const ForPlace&) { return WaitKind::kPlace; },
-                        [](const ForCollective&) { return WaitKind::kCollective; },
-                        [](const ForLease&) { return WaitKind::kLease; },
-                        [](const ForLeavers&) { return WaitKind::kLeave; },
-                        [](const ForRecovery&) { return WaitKind::kRecovery; },
+                        [](const WaitForPlace&) { return WaitKind::kPlace; },
+                        [](const WaitForCollective&) { return WaitKind::kCollective; },
+                        [](const WaitForLease&) { return WaitKind::kLease; },
+                        [](const WaitForLeavers&) { return WaitKind::kLeave; },
+                        [](const WaitForRecovery&) { return WaitKind::kRecovery; },
                     },
                     wait);
 }
 
 // Returns the kind under which a time-out is counted. If there are many of one kind, the log
 // reports them together.
-std::string TimeoutKind(const Wait& wait) {
+std::string TimeoutKind(const WaitReason& wait) {
   return std::visit(
       Overloaded{
-          [](const ForPlace& w) { return std::string(w.rejoins ? "Rejoin" : "Join"); },
-          [](const ForCollective& w) {
+          [](const WaitForPlace& w) { return std::string(w.rejoins ? "Rejoin" : "Join"); },
+          [](const WaitForCollective& w) {
             return absl::StrCat("collectives of ", w.group->description());
           },
-          [](const ForLease&) { return std::string("AcquireLease"); },
-          [](const ForLeavers&) { return std::string("Leave"); },
-          [](const ForRecovery&) { return std::string("calls that wait for the recovery"); },
+          [](const WaitForLease&) { return std::string("AcquireLease"); },
+          [](const WaitForLeavers&) { return std::string("Leave"); },
+          [](const WaitForRecovery&) { return std::string("calls that wait for the recovery"); },
       },
       wait);
 }
@@ -52,7 +52,7 @@ absl::StatusOr<Member*> Calls::Caller(const CallContext& call) {
   }
   if (member->lost()) {
     return absl::AbortedError(
-        absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
+        absl::StrCat("this process, ", member->Describe(), ", was lost: ", member->lost()->cause));
   }
   if (absl::Status s = CheckWanted(*member, call); !s.ok()) return s;
   member->last_call = job_.now;
@@ -92,7 +92,7 @@ absl::Status Calls::CanPark(const Member& member) const {
   const Limits& limits = job_.options.limits;
   if (parked_.CountOf(member) >= limits.max_waiters_per_member) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(member.who(), " has ", limits.max_waiters_per_member,
+        absl::StrCat(member.Describe(), " has ", limits.max_waiters_per_member,
                      " calls waiting at the coordinator, the limit of one member (musterd "
                      "--max-waiters-per-member raises it)"));
   }
@@ -102,7 +102,8 @@ absl::Status Calls::CanPark(const Member& member) const {
                                                    "limit (musterd --max-waiters raises it)"));
 }
 
-void Calls::Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what) {
+void Calls::Park(WaiterId id, Member* member, WaitReason wait, const CallContext& call,
+                 Description what) {
   const Time since = call.since.value_or(job_.now);
   if (what != nullptr) member->activity.Begin(id, std::move(what), since);
   if (IsServed(id)) served_.reset();
@@ -162,7 +163,7 @@ void Calls::AnswerBatches() {
 // Remembers the send of a deferred call that was given up. A call that was served left its content
 // behind and is recognized by it. A deferred call leaves nothing else.
 void Calls::NoteGivenUp(const ParkedCall& call) {
-  const auto* deferred = std::get_if<ForRecovery>(&call.wait);
+  const auto* deferred = std::get_if<WaitForRecovery>(&call.wait);
   if (deferred == nullptr) return;
   std::set<uint64_t>& withdrawn = call.member->withdrawn_sends;
   withdrawn.insert(std::visit([](const auto& c) { return c.call.attempt; }, *deferred->call));
@@ -174,17 +175,17 @@ void Calls::NoteGivenUp(const ParkedCall& call) {
 // Limits the warnings, because a program may try a call with a short time-out again and again.
 void Calls::NoteTimeout(const ParkedCall& call, const absl::Status& status) {
   Count(KindOf(call.wait), &job_.tally.counters.timeouts);
-  const bool told = timeouts_.Tells(job_.now, TimeoutKind(call.wait));
-  job_.Log(told ? Severity::kWarning : Severity::kDebug,
-           absl::StrCat(call.member->who(), ": ", status.message()), "time-out");
+  const bool first = timeouts_.Allows(job_.now, TimeoutKind(call.wait));
+  job_.Log(first ? Severity::kWarning : Severity::kDebug,
+           absl::StrCat(call.member->Describe(), ": ", status.message()), "time-out");
 }
 
-void Calls::TellTimeoutsLeftOut() {
-  while (const std::optional<RepeatLimiter::LeftOut> ended = timeouts_.TakeEnded(job_.now)) {
+void Calls::LogSuppressedTimeouts() {
+  while (const std::optional<RepeatLimiter::Suppressed> ended = timeouts_.TakeEnded(job_.now)) {
     if (ended->count == 0) continue;
     job_.Log(Severity::kWarning,
              absl::StrCat(ended->count, " more time-outs of ", ended->kind, " in the last ",
-                          HowLong(RepeatLimiter::kWindow),
+                          DescribeDuration(RepeatLimiter::kWindow),
                           " were left out here (--log-level debug shows them)"),
              "time-out");
   }

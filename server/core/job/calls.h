@@ -43,12 +43,13 @@ class Calls {
   absl::Status CanPark(const Member& member) const;
   // A description of what the member does while the call waits. Null leaves the member's activity
   // as it is.
-  using Words = std::shared_ptr<const std::string>;
-  static Words Say(std::string what) {
+  using Description = std::shared_ptr<const std::string>;
+  static Description MakeDescription(std::string what) {
     return std::make_shared<const std::string>(std::move(what));
   }
   // Parks the call until Finish(), Drop() or its time-out, which counts from call.since.
-  void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what);
+  void Park(WaiterId id, Member* member, WaitReason wait, const CallContext& call,
+            Description what);
   // Parks a NodeCollective until its parts have ended. Each part is parked on its own, under
   // NodeBatches::PartId().
   void ParkBatch(WaiterId id, size_t parts);
@@ -66,10 +67,10 @@ class Calls {
   void AnswerBatches();
 
   // Counts and logs the time-out of a parked call. Only the first of many of one kind is logged as
-  // a warning. TellTimeoutsLeftOut() reports at NextTimeoutNews() how many others there were.
+  // a warning. LogSuppressedTimeouts() reports at NextTimeoutSummary() how many others there were.
   void NoteTimeout(const ParkedCall& call, const absl::Status& status);
-  void TellTimeoutsLeftOut();
-  Time NextTimeoutNews() const { return timeouts_.Next(); }
+  void LogSuppressedTimeouts();
+  Time NextTimeoutSummary() const { return timeouts_.Next(); }
 
   const ParkedCalls& parked() const { return parked_; }
   // Returns a call whose deadline has passed. It stays parked, and is not returned again.

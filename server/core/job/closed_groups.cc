@@ -12,7 +12,7 @@ void ClosedGroups::Add(const std::string& digest, const GroupName& name,
   group.ranks.insert(ranks.begin(), ranks.end());
   std::set_difference(group.ranks.begin(), group.ranks.end(), aware.begin(), aware.end(),
                       std::inserter(group.unaware, group.unaware.end()));
-  for (const uint32_t rank : group.unaware) news_[rank].closed.push_back(digest);
+  for (const uint32_t rank : group.unaware) notices_[rank].closed.push_back(digest);
   ranks_ += group.ranks.size();
   if (!group.name.empty()) by_name_[group.name].insert(digest);
   SettleIfKnown(groups_.emplace(digest, std::move(group)).first);
@@ -38,10 +38,10 @@ void ClosedGroups::Remind(const std::string& digest, uint32_t rank) {
   if (group == groups_.end()) return;
   ranks_ += group->second.ranks.insert(rank).second;
   group->second.unaware.insert(rank);
-  news_[rank].closed.push_back(digest);
+  notices_[rank].closed.push_back(digest);
 }
 
-void ClosedGroups::RemindStranger(const std::string& digest, uint32_t rank) {
+void ClosedGroups::RemindOutsider(const std::string& digest, uint32_t rank) {
   const auto group = groups_.find(digest);
   const bool is_stranger = group != groups_.end() && group->second.ranks.count(rank) == 0;
   if (is_stranger) Remind(digest, rank);
@@ -57,7 +57,7 @@ void ClosedGroups::AcknowledgeAllBut(const std::set<std::string>& claimed, uint3
 // Returns the iterator after the group, which may be erased.
 ClosedGroups::Groups::iterator ClosedGroups::SettleIfKnown(Groups::iterator group) {
   if (!group->second.unaware.empty()) return std::next(group);
-  for (const uint32_t rank : group->second.ranks) news_[rank].settled.push_back(group->first);
+  for (const uint32_t rank : group->second.ranks) notices_[rank].settled.push_back(group->first);
   ranks_ -= group->second.ranks.size();
   if (const auto same = by_name_.find(group->second.name); same != by_name_.end()) {
     same->second.erase(group->first);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 
@@ -19,10 +19,10 @@ namespace muster::core {
 // the news for each rank, so that one event carries all news of a step.
 class ClosedGroups {
  public:
-  struct News {
+  struct Notice {
     std::vector<std::string> closed;
     std::vector<std::string> settled;
-    friend bool operator==(const News& a, const News& b) {
+    friend bool operator==(const Notice& a, const Notice& b) {
       return a.closed == b.closed && a.settled == b.settled;
     }
   };
@@ -46,16 +46,18 @@ class ClosedGroups {
   // Tells the rank again that the group is closed.
   void Remind(const std::string& digest, uint32_t rank);
   // Does the same, if the rank was not among the ranks that have known the group.
-  void RemindStranger(const std::string& digest, uint32_t rank);
+  void RemindOutsider(const std::string& digest, uint32_t rank);
   // Notes that the rank has attached again and claims only these digests. So it has forgotten all
   // other groups.
   void AcknowledgeAllBut(const std::set<std::string>& claimed, uint32_t rank);
 
   // Tells the rank that it can forget a group that is not known here.
-  void Settle(const std::string& digest, uint32_t rank) { news_[rank].settled.push_back(digest); }
+  void Settle(const std::string& digest, uint32_t rank) {
+    notices_[rank].settled.push_back(digest);
+  }
 
   // Returns the news for each rank since the last call.
-  std::map<uint32_t, News> TakeNews() { return std::exchange(news_, {}); }
+  std::map<uint32_t, Notice> TakeNotices() { return std::exchange(notices_, {}); }
 
  private:
   struct Group {
@@ -70,7 +72,7 @@ class ClosedGroups {
   Groups groups_;  // by digest
   absl::flat_hash_map<std::string, std::set<std::string>> by_name_;
   size_t ranks_ = 0;
-  std::map<uint32_t, News> news_;
+  std::map<uint32_t, Notice> notices_;
 };
 
 }  // namespace muster::core

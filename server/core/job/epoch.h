@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/effects.h"
 #include "server/core/api/options.h"
-#include "server/core/api/vocabulary.h"
 #include "server/core/group/collective_group.h"
 #include "server/core/group/group_table.h"
 #include "server/core/job/claimed_groups.h"
@@ -44,9 +44,9 @@ class Epoch {
 
   // Return whether the epoch is broken, because a member was lost or asked for a new epoch, and the
   // error with which all of its calls then end.
-  bool broken() const { return !broken_with_.ok(); }
-  const absl::Status& broken_with() const { return broken_with_; }
-  void Break(const std::string& reason) { broken_with_ = absl::AbortedError(reason); }
+  bool broken() const { return !broken_status_.ok(); }
+  const absl::Status& broken_status() const { return broken_status_; }
+  void Break(const std::string& reason) { broken_status_ = absl::AbortedError(reason); }
 
   const GroupTable& groups() const { return groups_; }
   // Makes a group that does not exist yet. Returns FAILED_PRECONDITION if another group of that
@@ -62,7 +62,7 @@ class Epoch {
   ClosedGroups& closed_groups() { return closed_groups_; }
 
   // Returns how late ranks came to the epoch's collectives.
-  const LatenessBook& lateness() const { return lateness_; }
+  const LatenessStats& lateness() const { return lateness_; }
 
   // The differences between its members, in words. Empty for an epoch that was recovered from
   // claims.
@@ -81,8 +81,8 @@ class Epoch {
   const bool recovered_;
   const Limits limits_;
   ByteBudget* const budget_;
-  absl::Status broken_with_;
-  LatenessBook lateness_;  // declared before the groups, which report to it
+  absl::Status broken_status_;
+  LatenessStats lateness_;  // declared before the groups, which report to it
   GroupTable groups_;
   ClaimedGroups claimed_groups_;
   ClosedGroups closed_groups_;

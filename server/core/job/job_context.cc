@@ -18,9 +18,10 @@ absl::Status JobContext::CheckJob(absl::string_view job_id) const {
                    "'; check MUSTER_JOB and MUSTER_COORDINATOR of the caller"));
 }
 
-void JobContext::Log(Severity severity, std::string text, absl::string_view kind, bool told) {
+void JobContext::Log(Severity severity, std::string text, absl::string_view kind,
+                     bool logged_by_launcher) {
   timeline.Add(now, severity, text, kind);
-  out.Log(severity, std::move(text), told);
+  out.Log(severity, std::move(text), logged_by_launcher);
 }
 
 void JobContext::Send(const Member& member, SharedEvent event, bool urgent) {

@@ -25,8 +25,10 @@ struct JobContext {
   // Returns NOT_FOUND if `job_id` is neither empty nor this job's.
   absl::Status CheckJob(absl::string_view job_id) const;
 
-  // Writes to the log and the timeline. `kind` is as in Timeline::Add(), and `told` as in LogLine.
-  void Log(Severity severity, std::string text, absl::string_view kind = "", bool told = false);
+  // Writes to the log and the timeline. `kind` is as in Timeline::Add(), and `logged_by_launcher`
+  // as in LogLine.
+  void Log(Severity severity, std::string text, absl::string_view kind = "",
+           bool logged_by_launcher = false);
   // Sends the event if the member is attached.
   void Send(const Member& member, SharedEvent event, bool urgent = false);
 

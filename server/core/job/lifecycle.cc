@@ -31,13 +31,14 @@ std::optional<absl::Status> Lifecycle::Outcome() const {
 
 absl::Status Lifecycle::CheckEpoch(const Member& member, const EpochId& epoch) const {
   if (!epoch_ || !member.rank()) {
-    return absl::FailedPreconditionError(absl::StrCat(member.who(), " has not joined the job"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(member.Describe(), " has not joined the job"));
   }
   if (!(epoch == epoch_->id())) {
     return absl::AbortedError(absl::StrCat("epoch ", epoch.number, " is not the current one, ",
                                            epoch_->id().number, "; join again"));
   }
-  return epoch_->broken_with();
+  return epoch_->broken_status();
 }
 
 std::unique_ptr<Epoch> Lifecycle::Enter(std::unique_ptr<Epoch> epoch) {
@@ -110,7 +111,7 @@ void Lifecycle::LogStragglers() {
   for (const Straggler& straggler : epoch_->lateness().Worst(kMaxLogged)) {
     if (straggler.waited_for < kLeastLogged) continue;
     // `muster run` shows warnings and errors only.
-    job_.Log(Severity::kWarning, absl::StrCat(epoch_->members()[straggler.rank]->who(), " ",
+    job_.Log(Severity::kWarning, absl::StrCat(epoch_->members()[straggler.rank]->Describe(), " ",
                                               DescribeLateness(straggler)));
   }
 }

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/job_status.h"
-#include "server/core/api/vocabulary.h"
 #include "server/core/job/epoch.h"
 #include "server/core/job/job_context.h"
 #include "server/core/job/member_table.h"

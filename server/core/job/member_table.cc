@@ -16,7 +16,7 @@ Member* FindIn(const Map& map, const Key& key) {
 
 }  // namespace
 
-std::string Member::who() const { return Who(rank_, identity, *names_); }
+std::string Member::Describe() const { return DescribeMember(rank_, identity, *names_); }
 
 Member* MemberTable::Find(const Incarnation& incarnation) const {
   return FindIn(members_, incarnation);
@@ -117,26 +117,26 @@ void MemberTable::LeaveEpoch(Member* member) {
   });
 }
 
-MemberTable::Tally MemberTable::Recount() const {
-  Tally tally;
-  for (const auto& [incarnation, member] : members_) Count(*member, +1, &tally);
-  return tally;
+MemberTable::Counts MemberTable::Recount() const {
+  Counts counts;
+  for (const auto& [incarnation, member] : members_) Count(*member, +1, &counts);
+  return counts;
 }
 
-void MemberTable::Count(const Member& member, int by, Tally* tally) {
+void MemberTable::Count(const Member& member, int by, Counts* counts) {
   const auto count = [by](bool is, size_t* total) {
     if (is) *total += by;
   };
   const bool waits = member.attached() && member.seeks();
-  if (!member.rank()) return count(waits, &tally->newcomers);
-  count(member.attached(), &tally->attached);
-  count(!member.attached() && !member.left(), &tally->detached);
-  count(!member.accounted_for(), &tally->unaccounted);
-  count(!member.leaving() && !member.gone(), &tally->staying);
-  count(member.leaving(), &tally->leaving);
-  count(member.gone(), &tally->gone);
-  count(waits, &tally->rejoined);
-  count(!waits && !member.gone(), &tally->awaited);
+  if (!member.rank()) return count(waits, &counts->newcomers);
+  count(member.attached(), &counts->attached);
+  count(!member.attached() && !member.left(), &counts->detached);
+  count(!member.accounted_for(), &counts->unaccounted);
+  count(!member.leaving() && !member.gone(), &counts->staying);
+  count(member.leaving(), &counts->leaving);
+  count(member.gone(), &counts->gone);
+  count(waits, &counts->rejoined);
+  count(!waits && !member.gone(), &counts->awaited);
 }
 
 }  // namespace muster::core

@@ -15,8 +15,8 @@
 #include "absl/container/inlined_vector.h"
 #include "common/node_names.h"
 #include "server/core/api/activity.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/requests.h"
-#include "server/core/api/vocabulary.h"
 #include "server/core/support/deadlines.h"
 
 namespace muster::core {
@@ -28,14 +28,17 @@ class CollectiveGroup;
 class Member {
  public:
   // `names` are the names of the job's nodes, and must outlive this object.
-  Member(MemberIdentity who, uint64_t arrival_number, const NodeNames* names, Time now)
-      : identity(std::move(who)), arrival(arrival_number), last_call(now), names_(names) {}
+  Member(MemberIdentity member_identity, uint64_t arrival_number, const NodeNames* names, Time now)
+      : identity(std::move(member_identity)),
+        arrival(arrival_number),
+        last_call(now),
+        names_(names) {}
 
   const MemberIdentity identity;
   const uint64_t arrival;  // numbers members in the order in which they became known
 
   // Returns text such as "rank 3 (host h, pid 4711)".
-  std::string who() const;
+  std::string Describe() const;
   const Incarnation& incarnation() const { return identity.incarnation; }
 
   // The session, and its stream while that is open.
@@ -113,7 +116,7 @@ class Member {
 class MemberTable {
  public:
   // Counts of members. All but the last count members that have a rank.
-  struct Tally {
+  struct Counts {
     size_t attached = 0;
     size_t detached = 0;     // have no stream and have not left: they might still run
     size_t unaccounted = 0;  // see Member::accounted_for()
@@ -132,9 +135,9 @@ class MemberTable {
   };
 
   size_t size() const { return members_.size(); }
-  const Tally& tally() const { return tally_; }
+  const Counts& counts() const { return counts_; }
   // Counts again, for tests.
-  Tally Recount() const;
+  Counts Recount() const;
   // Returns the names of the members' nodes.
   const NodeNames& node_names() const { return node_names_; }
   bool any_attached() const { return !streams_.empty(); }
@@ -180,8 +183,8 @@ class MemberTable {
     change(member);
     Count(*member, +1);
   }
-  void Count(const Member& member, int by) { Count(member, by, &tally_); }
-  static void Count(const Member& member, int by, Tally* tally);
+  void Count(const Member& member, int by) { Count(member, by, &counts_); }
+  static void Count(const Member& member, int by, Counts* counts);
 
   NodeNames node_names_;  // members point to it
   absl::flat_hash_map<Incarnation, std::unique_ptr<Member>> members_;
@@ -189,7 +192,7 @@ class MemberTable {
   absl::flat_hash_map<WaiterId, Member*> streams_;   // open streams
   Deadlines<Incarnation> graces_;
   uint64_t arrivals_ = 0;
-  Tally tally_;
+  Counts counts_;
 };
 
 }  // namespace muster::core

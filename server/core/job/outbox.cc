@@ -43,8 +43,8 @@ void Outbox::Send(WaiterId stream, SharedEvent event, bool urgent) {
   effects_.events.push_back({stream, std::move(event), urgent});
 }
 
-void Outbox::Log(Severity severity, std::string text, bool told) {
-  effects_.log.push_back({severity, std::move(text), told});
+void Outbox::Log(Severity severity, std::string text, bool logged_by_launcher) {
+  effects_.log.push_back({severity, std::move(text), logged_by_launcher});
 }
 
 std::string Outbox::WithJob(absl::string_view text) const {

@@ -22,7 +22,7 @@ class Outbox {
   // Makes an event that many streams may share.
   SharedEvent Share(Event event) const;
   void Send(WaiterId stream, SharedEvent event, bool urgent = false);
-  void Log(Severity severity, std::string text, bool told = false);
+  void Log(Severity severity, std::string text, bool logged_by_launcher = false);
   void Inquire(InquiryCause cause) { effects_.inquiry = std::move(cause); }
   bool inquires() const { return effects_.inquiry.has_value(); }
 

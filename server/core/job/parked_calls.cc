@@ -20,8 +20,8 @@ std::vector<WaiterId> ParkedCalls::All() const {
 void ParkedCalls::Park(WaiterId id, ParkedCall call) {
   Member::ParkedIds& of_member = call.member->parked_;
   of_member.all.push_back(id);
-  if (std::holds_alternative<ForPlace>(call.wait)) of_member.join = id;
-  if (std::holds_alternative<ForLeavers>(call.wait)) of_member.leave = id;
+  if (std::holds_alternative<WaitForPlace>(call.wait)) of_member.join = id;
+  if (std::holds_alternative<WaitForLeavers>(call.wait)) of_member.leave = id;
   const auto deadline = deadlines_.emplace_hint(deadlines_.end(), call.since + call.timeout, id);
   calls_.emplace(id, Entry{std::move(call), deadline});
 }
@@ -47,7 +47,7 @@ std::optional<WaiterId> ParkedCalls::PopExpired(Time now) {
   return id;
 }
 
-std::vector<WaiterId> ParkedCalls::Of(const Member& member) const {
+std::vector<WaiterId> ParkedCalls::CallsOf(const Member& member) const {
   return {member.parked_.all.begin(), member.parked_.all.end()};
 }
 

@@ -22,30 +22,31 @@ class CollectiveGroup;
 // Returns the payload bytes of a call.
 uint64_t HeldBytes(const MemberCall& call);
 
-// The kinds of waits. A Wait says what a parked call waits for.
-struct ForPlace {  // a place in the epoch that forms
+// The kinds of waits. A WaitReason says what a parked call waits for.
+struct WaitForPlace {  // a place in the epoch that forms
   bool rejoins = false;
 };
-struct ForCollective {
+struct WaitForCollective {
   CollectiveGroup* group = nullptr;
   uint32_t index = 0;  // of the member in the group
   uint64_t sequence = 0;
 };
-struct ForLease {
+struct WaitForLease {
   LeaseKey key;
   uint64_t request_id = 0;
 };
-struct ForLeavers {};  // until every rank is leaving or lost
-struct ForRecovery {   // the end of the recovery, after which the call is served
+struct WaitForLeavers {};  // until every rank is leaving or lost
+struct WaitForRecovery {   // the end of the recovery, after which the call is served
   std::shared_ptr<const MemberCall> call;
 };
-using Wait = std::variant<ForPlace, ForCollective, ForLease, ForLeavers, ForRecovery>;
+using WaitReason =
+    std::variant<WaitForPlace, WaitForCollective, WaitForLease, WaitForLeavers, WaitForRecovery>;
 
 struct ParkedCall {
   Member* member = nullptr;
   Time since;
   absl::Duration timeout;
-  Wait wait;
+  WaitReason wait;
 };
 
 // The calls that wait for an answer, by id, by deadline and by member.
@@ -63,7 +64,7 @@ class ParkedCalls {
   std::optional<ParkedCall> Take(WaiterId id);
 
   // Returns the ids of the member's calls, in the order in which they came.
-  std::vector<WaiterId> Of(const Member& member) const;
+  std::vector<WaiterId> CallsOf(const Member& member) const;
   size_t CountOf(const Member& member) const { return member.parked_.all.size(); }
   // Returns the member's Join or Rejoin, and its Leave, or 0 if there is none.
   WaiterId JoinOf(const Member& member) const { return member.parked_.join; }

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/lease_key.h"
-#include "server/core/api/vocabulary.h"
 
 namespace muster::core {
 

@@ -367,7 +367,7 @@ void LeaseTable::ForgetResult(const LeaseKey& key) {
   Tidy(lease);
 }
 
-std::optional<std::string> LeaseTable::TakeForgottenNews() {
+std::optional<std::string> LeaseTable::TakeForgottenReport() {
   if (forgotten_count_ == 0 || forgotten_count_ < 2 * forgotten_reported_) return std::nullopt;
   forgotten_reported_ = forgotten_count_;
   return absl::StrCat("outcomes of ", forgotten_count_,

@@ -150,7 +150,7 @@ class LeaseTable {
 
   // Returns a text if outcomes were forgotten: at the first one, and whenever their number has
   // doubled since.
-  std::optional<std::string> TakeForgottenNews();
+  std::optional<std::string> TakeForgottenReport();
 
  private:
   using Entry = std::map<LeaseKey, Lease>::iterator;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/api/describe.h"
 #include "server/core/api/validation.h"
-#include "server/core/job/standing.h"
+#include "server/core/job/member_state.h"
 
 namespace muster::core {
 namespace {
@@ -19,9 +19,9 @@ LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) 
 }
 
 // Adds the caller to the error, for readers far from the process that got it.
-absl::Status Of(const Member& member, const absl::Status& status) {
+absl::Status AboutMember(const Member& member, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(member.who(), ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(member.Describe(), ": ", status.message()));
 }
 
 // Returns text such as "rank 3 (node 'a', host h, pid 7), which is detached," or "ranks 1,3, which
@@ -32,7 +32,7 @@ std::string DescribeDetached(const Epoch& epoch) {
     if (IsDetached(*member)) detached.push_back(*member->rank());
   }
   if (detached.size() != 1) return absl::StrCat(Ranks(detached), ", which are detached,");
-  return absl::StrCat(epoch.members()[detached[0]]->who(), ", which is detached,");
+  return absl::StrCat(epoch.members()[detached[0]]->Describe(), ", which is detached,");
 }
 
 }  // namespace
@@ -45,33 +45,33 @@ Leases::Leases(JobContext& job, const Lifecycle& life, const MemberTable& member
       table_(job.options.limits, job.options.instance, &job.budget) {}
 
 absl::Status Leases::CheckContent(const Member& member, const AcquireLeaseRequest& request) const {
-  return Of(member, CheckLeaseName(request.name, job_.options.limits));
+  return AboutMember(member, CheckLeaseName(request.name, job_.options.limits));
 }
 
 absl::Status Leases::CheckContent(const Member& member, const CompleteLeaseRequest& request) const {
   absl::Status status = CheckLeaseName(request.name, job_.options.limits);
   status.Update(CheckLeaseResult(request.name, request.result, job_.options.limits));
-  return Of(member, status);
+  return AboutMember(member, status);
 }
 
 absl::Status Leases::CheckContent(const Member& member, const AbandonLeaseRequest& request) const {
-  return Of(member, CheckLeaseName(request.name, job_.options.limits));
+  return AboutMember(member, CheckLeaseName(request.name, job_.options.limits));
 }
 
 // Returns whether leases may be granted. A detached member might still hold a lease and work, so no
 // lease is granted until all members are attached.
 bool Leases::MayGrant() const {
   return life_.epoch() && !life_.epoch()->broken() && !life_.recovering() &&
-         members_.tally().detached == 0;
+         members_.counts().detached == 0;
 }
 
 absl::Status Leases::Serve(WaiterId id, Member* member, const AcquireLeaseRequest& request) {
   if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
-  if (absl::Status s = CheckStays(*member); !s.ok()) return s;
+  if (absl::Status s = CheckNotLeaving(*member); !s.ok()) return s;
   if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
-  calls_.Park(id, member, ForLease{key, request.request_id}, request.call,
-              Calls::Say(absl::StrCat("AcquireLease('", request.name, "')")));
+  calls_.Park(id, member, WaitForLease{key, request.request_id}, request.call,
+              Calls::MakeDescription(absl::StrCat("AcquireLease('", request.name, "')")));
   Apply(table_.Acquire(key, {member->identity.incarnation, request.request_id},
                        request.call.attempt, id));
   ReportForgottenResults();
@@ -82,7 +82,7 @@ absl::Status Leases::Serve(WaiterId id, Member* member, const CompleteLeaseReque
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   absl::StatusOr<LeaseTable::Step> step =
       table_.Complete(key, member->identity.incarnation, request.result);
-  if (!step.ok()) return Of(*member, step.status());
+  if (!step.ok()) return AboutMember(*member, step.status());
   ReportForgottenResults();
   calls_.Respond(id);
   Apply(*step);
@@ -101,31 +101,31 @@ void Leases::Apply(const LeaseTable::Step& step) {
     const ParkedCall* call = calls_.parked().Find(done.waiter);
     if (call == nullptr) continue;
     if (done.status.ok()) job_.tally.counters.lease_waits.Add(job_.now - call->since);
-    calls_.Finish(done.waiter, Of(*call->member, done.status), done.answer);
+    calls_.Finish(done.waiter, AboutMember(*call->member, done.status), done.answer);
   }
 }
 
 void Leases::ReportForgottenResults() {
-  if (std::optional<std::string> news = table_.TakeForgottenNews()) {
+  if (std::optional<std::string> news = table_.TakeForgottenReport()) {
     job_.Log(Severity::kWarning, *std::move(news));
   }
 }
 
-absl::Status Leases::DescribeTimeout(const ParkedCall& call, const ForLease& wait) const {
+absl::Status Leases::DescribeTimeout(const ParkedCall& call, const WaitForLease& wait) const {
   const LeaseKey& key = wait.key;
   const LeaseTable::Lease* lease = table_.Find(key);
   std::string why = absl::StrCat("it was not granted, because ", DescribeDetached(*life_.epoch()),
                                  " might hold it; ask again when all are back");
   if (lease != nullptr && lease->holder) {
     const Member* holder = members_.Find(lease->holder->request.member);
-    why = absl::StrCat("held by ", holder == nullptr ? "a lost process" : holder->who(), " for ",
-                       HowLong(job_.now - lease->holder->since), " under token ",
+    why = absl::StrCat("held by ", holder == nullptr ? "a lost process" : holder->Describe(),
+                       " for ", DescribeDuration(job_.now - lease->holder->since), " under token ",
                        lease->holder->token,
                        "; wait longer if the work takes that long, or see what holds it up");
   }
   return absl::DeadlineExceededError(
       absl::StrCat(DescribeLease(key.name, key.scope, key.node_id, members_.node_names()),
-                   " waited ", HowLong(call.timeout), "; ", why));
+                   " waited ", DescribeDuration(call.timeout), "; ", why));
 }
 
 bool Leases::TryGrant() {
@@ -153,8 +153,8 @@ void Leases::AdoptResults(const Member& member, const Claim& claim) {
   }
   if (refused == 0) return;
   job_.Log(Severity::kWarning,
-           absl::StrCat("of the ", claim.completed.size(), " results of leases that ", member.who(),
-                        " knows, ", refused, " are not kept: ", why.message()),
+           absl::StrCat("of the ", claim.completed.size(), " results of leases that ",
+                        member.Describe(), " knows, ", refused, " are not kept: ", why.message()),
            "results");
 }
 
@@ -173,7 +173,7 @@ std::vector<uint64_t> Leases::Adopt(const Member& member, const Claim& claim) {
   return standing;
 }
 
-void Leases::Withdraw(const Member& member, const ForLease& wait) {
+void Leases::Withdraw(const Member& member, const WaitForLease& wait) {
   table_.Withdraw(wait.key, {member.incarnation(), wait.request_id});
 }
 

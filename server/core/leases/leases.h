@@ -32,8 +32,8 @@ class Leases {
   // Grants the leases that can be granted now. Returns whether there were any.
   bool TryGrant();
   // Takes the member's parked call out of the lease's queue.
-  void Withdraw(const Member& member, const ForLease& wait);
-  absl::Status DescribeTimeout(const ParkedCall& call, const ForLease& wait) const;
+  void Withdraw(const Member& member, const WaitForLease& wait);
+  absl::Status DescribeTimeout(const ParkedCall& call, const WaitForLease& wait) const;
   // Frees what the member holds, because it is gone or leaves. Its waiting calls must have been
   // finished.
   void Forget(const Member& member) { table_.Forget(member.incarnation()); }

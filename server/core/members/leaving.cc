@@ -2,14 +2,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/api/describe.h"
-#include "server/core/job/standing.h"
+#include "server/core/job/member_state.h"
 #include "server/core/members/membership.h"
 
 namespace muster::core {
 
 absl::Status Membership::Serve(WaiterId id, Member* member, const LeaveRequest& request) {
   if (!epoch() || !member->rank()) {
-    return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(member->Describe(), " has not joined the job"));
   }
   if (!(request.epoch == epoch()->id())) {
     return absl::AbortedError(absl::StrCat("epoch ", request.epoch.number,
@@ -23,7 +24,7 @@ absl::Status Membership::Serve(WaiterId id, Member* member, const LeaveRequest& 
   if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   calls_.Finish(calls_.parked().LeaveOf(*member),
                 absl::CancelledError("replaced by a later send of the same call"));
-  calls_.Park(id, member, ForLeavers(), request.call, Calls::Say("Leave"));
+  calls_.Park(id, member, WaitForLeavers(), request.call, Calls::MakeDescription("Leave"));
   StartLeaving(member);
   return absl::OkStatus();
 }
@@ -32,7 +33,7 @@ void Membership::StartLeaving(Member* member) {
   if (member->leaving()) return;
   members_.StartLeaving(member);
   leave_stall_.Restart(job_.now);
-  job_.Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
+  job_.Log(Severity::kDebug, absl::StrCat(member->Describe(), " is leaving"));
   ReleaseForLeaving(member);
 }
 
@@ -40,14 +41,15 @@ void Membership::StartLeaving(Member* member) {
 // that it holds.
 void Membership::ReleaseForLeaving(Member* leaver) {
   groups_.FailFor(*leaver);
-  for (WaiterId id : calls_.parked().Of(*leaver)) {
-    const Wait& wait = calls_.parked().Find(id)->wait;
-    if (std::holds_alternative<ForLeavers>(wait) || std::holds_alternative<ForRecovery>(wait)) {
+  for (WaiterId id : calls_.parked().CallsOf(*leaver)) {
+    const WaitReason& wait = calls_.parked().Find(id)->wait;
+    if (std::holds_alternative<WaitForLeavers>(wait) ||
+        std::holds_alternative<WaitForRecovery>(wait)) {
       continue;
     }
     Withdraw(id);
-    calls_.Finish(id,
-                  absl::FailedPreconditionError(absl::StrCat(leaver->who(), " has called Leave")));
+    calls_.Finish(
+        id, absl::FailedPreconditionError(absl::StrCat(leaver->Describe(), " has called Leave")));
   }
   leases_.Forget(*leaver);
 }
@@ -58,22 +60,22 @@ void Membership::MarkLeft(Member* member) {
   leases_.Forget(*member);
   calls_.Finish(calls_.parked().LeaveOf(*member), absl::OkStatus());
   joining_.RefuseCandidate(
-      member, absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
+      member, absl::FailedPreconditionError(absl::StrCat(member->Describe(), " has called Leave")));
 }
 
-absl::Status Membership::DescribeTimeout(const ParkedCall& call, const ForLeavers&) const {
+absl::Status Membership::DescribeTimeout(const ParkedCall& call, const WaitForLeavers&) const {
   std::vector<uint32_t> staying;
   for (const Member* member : epoch()->members()) {
     if (!member->leaving() && !member->lost()) staying.push_back(*member->rank());
   }
   return absl::DeadlineExceededError(absl::StrCat(
-      "Leave waited ", HowLong(call.timeout), "; not leaving yet: ",
+      "Leave waited ", DescribeDuration(call.timeout), "; not leaving yet: ",
       DescribeMembers(*epoch(), staying, job_.now), "; this process now counts as lost"));
 }
 
 bool Membership::TryFinish() {
   const bool runs = life_.ReportedState() == JobState::kRunning;
-  if (!runs || members_.tally().staying > 0) return false;
+  if (!runs || members_.counts().staying > 0) return false;
   life_.Finish("every member has left");
   job_.Log(Severity::kInfo, absl::StrCat("the job is finished: ", life_.reason()));
   life_.LogStragglers();

@@ -21,7 +21,7 @@ std::string DescribeCleanExit(const Member& member) {
 }
 
 std::string DescribeLoss(const Member& lost) {
-  return absl::StrCat(lost.who(), " was lost at ",
+  return absl::StrCat(lost.Describe(), " was lost at ",
                       absl::FormatTime("%H:%M:%E3SZ", lost.lost()->when, absl::UTCTimeZone()), ": ",
                       lost.lost()->cause, "; ", lost.lost()->activity);
 }
@@ -38,9 +38,10 @@ Answer RepeatAnswer(Member* member, const ExitReport& report) {
 
 Membership::Loss Silenced(const JobContext& job, Member* member) {
   if (member->stopped_since) {
-    return {member, LossCause::kStopped,
-            absl::StrCat("its process has been stopped (SIGSTOP) for ",
-                         HowLong(job.now - *member->stopped_since), " and does not answer")};
+    return {
+        member, LossCause::kStopped,
+        absl::StrCat("its process has been stopped (SIGSTOP) for ",
+                     DescribeDuration(job.now - *member->stopped_since), " and does not answer")};
   }
   return {member, LossCause::kCutOff,
           absl::StrCat("its connection ended (process died, node down or network cut) and it did "
@@ -64,8 +65,8 @@ absl::Status Membership::Receive(WaiterId waiter, const ExitReport& report) {
   absl::Status s = CheckReport(job_, report.job_id, report.incarnation);
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
-  if (!report.given_up.empty()) giving_up_.NoteGivenUp(report);
-  giving_up_.Forget(report.incarnation);
+  if (!report.given_up.empty()) give_up_policy_.NoteGivenUp(report);
+  give_up_policy_.Forget(report.incarnation);
   Answer answer;
   Member* const member = report.started ? members_.Find(report.incarnation) : nullptr;
   if (member != nullptr) {
@@ -81,16 +82,16 @@ absl::Status Membership::Receive(WaiterId waiter, const ProcessStateReport& repo
   if (absl::Status s = CheckReport(job_, report.job_id, report.incarnation); !s.ok()) return s;
   calls_.Respond(waiter);
   Member* member = members_.Find(report.incarnation);
-  if (member == nullptr) giving_up_.Expect(report.incarnation);
+  if (member == nullptr) give_up_policy_.Expect(report.incarnation);
   if (member == nullptr || member->gone()) return absl::OkStatus();
   if (report.stopped == member->stopped_since.has_value()) return absl::OkStatus();
   job_.Log(Severity::kWarning,
            report.stopped
-               ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ",
+               ? absl::StrCat(member->Describe(), " is stopped (SIGSTOP), ",
                               member->activity.Describe(job_.now),
                               "; it is lost once it has not answered for the keepalive time-out")
-               : absl::StrCat(member->who(), " goes on after it was stopped for ",
-                              HowLong(job_.now - *member->stopped_since)),
+               : absl::StrCat(member->Describe(), " goes on after it was stopped for ",
+                              DescribeDuration(job_.now - *member->stopped_since)),
            report.stopped ? "stopped" : "continued");
   member->stopped_since = report.stopped ? std::optional<Time>(job_.now) : std::nullopt;
   return absl::OkStatus();
@@ -99,13 +100,13 @@ absl::Status Membership::Receive(WaiterId waiter, const ProcessStateReport& repo
 Membership::Loss Membership::Ended(Member* member, const ExitReport& report) {
   return {member, report.signaled ? LossCause::kSignaled : LossCause::kExited,
           IsClean(report) ? DescribeCleanExit(*member) : DescribeExit(report.signaled, report.code),
-          report.told};
+          report.logged_by_launcher};
 }
 
 Answer Membership::NoteExit(Member* member, const ExitReport& report) {
   if (member->gone()) return RepeatAnswer(member, report);
   if (member->rank() && life_.state() == JobState::kFailed) {
-    job_.Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
+    job_.Log(Severity::kDebug, absl::StrCat(member->Describe(), " ended after the failure: ",
                                             DescribeExit(report.signaled, report.code)));
     MarkLeft(member);
   } else if (life_.recovering() && member->awaited() && IsClean(report)) {
@@ -121,8 +122,8 @@ Answer Membership::NoteExit(Member* member, const ExitReport& report) {
 
 void Membership::Lose(const std::vector<Loss>& losses) {
   std::vector<Member*> of_epoch;
-  bool all_told = true;
-  for (const auto& [member, kind, cause, told] : losses) {
+  bool all_logged_by_launcher = true;
+  for (const auto& [member, kind, cause, logged_by_launcher] : losses) {
     if (member->gone()) continue;
     Count(kind, &job_.tally.counters.losses);
     // A launcher's report may come before the end of the connection.
@@ -130,27 +131,27 @@ void Membership::Lose(const std::vector<Loss>& losses) {
     RecordLoss(member,
                {member->rank(), member->identity, cause, job_.now,
                 member->activity.Describe(job_.now, "before")},
-               told);
+               logged_by_launcher);
     if (member->rank()) {
       of_epoch.push_back(member);
-      all_told = all_told && told;
+      all_logged_by_launcher = all_logged_by_launcher && logged_by_launcher;
     } else {
       Remove(member);
     }
   }
-  if (!of_epoch.empty() && !epoch()->broken()) Break(of_epoch, all_told);
+  if (!of_epoch.empty() && !epoch()->broken()) Break(of_epoch, all_logged_by_launcher);
 }
 
-void Membership::RecordLoss(Member* member, Failure failure, bool told) {
+void Membership::RecordLoss(Member* member, Failure failure, bool logged_by_launcher) {
   const absl::Status status = absl::AbortedError(
-      absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
+      absl::StrCat("this process, ", member->Describe(), ", was lost: ", failure.cause));
   // A debug line, if another line tells of the loss: the end of the epoch (for a member of it), an
   // earlier failure of the job, or a refused place.
   const bool consequence =
       !member->rank() && (life_.state() == JobState::kFailed || member->refused);
   job_.Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
-           absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity),
-           "loss", told);
+           absl::StrCat(member->Describe(), " was lost: ", failure.cause, "; ", failure.activity),
+           "loss", logged_by_launcher);
   FinishAllOf(member, status);
   joining_.StopSeeking(member);
   if (member->attached()) EndStream(member, status);
@@ -160,26 +161,26 @@ void Membership::RecordLoss(Member* member, Failure failure, bool told) {
   joining_.NoteChange();
 }
 
-void Membership::Break(const std::vector<Member*>& lost, bool told) {
+void Membership::Break(const std::vector<Member*>& lost, bool logged_by_launcher) {
   std::string reason = DescribeLoss(*lost.front());
   if (lost.size() > 1) {
-    std::vector<uint32_t> others;
-    for (const Member* member : lost) others.push_back(*member->rank());
-    others.erase(others.begin());
-    std::sort(others.begin(), others.end());
-    absl::StrAppend(&reason, "; also lost: ", Ranks(others));
+    std::vector<uint32_t> other_ranks;
+    for (const Member* member : lost) other_ranks.push_back(*member->rank());
+    other_ranks.erase(other_ranks.begin());
+    std::sort(other_ranks.begin(), other_ranks.end());
+    absl::StrAppend(&reason, "; also lost: ", Ranks(other_ranks));
   }
-  BreakEpoch(reason, told);
+  BreakEpoch(reason, logged_by_launcher);
 }
 
 // Does not end deferred calls, which are answered when they are served.
-void Membership::BreakEpoch(const std::string& reason, bool told) {
+void Membership::BreakEpoch(const std::string& reason, bool logged_by_launcher) {
   life_.Break(job_.out.WithoutJob(reason));
   forming_.StartReforming();
   job_.Log(Severity::kError,
            absl::StrCat(job_.elastic() ? "the epoch is broken: " : "the job has failed: ",
                         life_.reason()),
-           /*kind=*/"", told);
+           /*kind=*/"", logged_by_launcher);
   life_.LogStragglers();
   const SharedEvent broken = BrokenEvent(/*may_rejoin=*/job_.elastic());
   const SharedEvent over = BrokenEvent(/*may_rejoin=*/false);
@@ -189,7 +190,7 @@ void Membership::BreakEpoch(const std::string& reason, bool told) {
               /*urgent=*/calls_.parked().CountOf(*member) == 0);
     if (life_.recovering()) continue;
     if (member->leaving()) MarkLeft(member);
-    FinishServedOf(member, epoch()->broken_with());
+    FinishServedOf(member, epoch()->broken_status());
   }
 }
 

@@ -10,7 +10,7 @@
 #include "server/core/collectives/collectives.h"
 #include "server/core/collectives/groups.h"
 #include "server/core/formation/forming.h"
-#include "server/core/formation/giving_up.h"
+#include "server/core/formation/give_up_policy.h"
 #include "server/core/formation/joining.h"
 #include "server/core/job/calls.h"
 #include "server/core/job/job_context.h"
@@ -27,7 +27,7 @@ class Membership {
  public:
   Membership(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Groups& groups,
              Collectives& collectives, Leases& leases, Joining& joining, Forming& forming,
-             GivingUp& giving_up);
+             GiveUpPolicy& give_up_policy);
 
   // ---- Sessions ---- Begins the session of a process that has attached, and ends its earlier
   // session. Returns whether there was one.
@@ -51,7 +51,8 @@ class Membership {
     Member* member;
     LossCause kind;
     std::string cause;
-    bool told = false;  // a launcher prints it where the log goes: see ExitReport::told
+    bool logged_by_launcher =
+        false;  // a launcher prints it where the log goes: see ExitReport::logged_by_launcher
   };
   absl::Status Receive(WaiterId id, const ExitReport& report);
   absl::Status Receive(WaiterId id, const ProcessStateReport& report);
@@ -63,7 +64,7 @@ class Membership {
   // Makes the loss of a member whose process has ended.
   static Loss Ended(Member* member, const ExitReport& report);
   // Breaks the epoch: ends all of its parked calls, and tells every member.
-  void BreakEpoch(const std::string& reason, bool told = false);
+  void BreakEpoch(const std::string& reason, bool logged_by_launcher = false);
   // Makes the event that tells members of the broken epoch.
   SharedEvent BrokenEvent(bool may_rejoin) const;
   // Breaks the epoch as a member claims, with the losses that it names.
@@ -88,7 +89,7 @@ class Membership {
   void MarkLeft(Member* member);
   // Finishes the job if every member is leaving or gone. Returns whether it did.
   bool TryFinish();
-  absl::Status DescribeTimeout(const ParkedCall& call, const ForLeavers& wait) const;
+  absl::Status DescribeTimeout(const ParkedCall& call, const WaitForLeavers& wait) const;
   StallClock& leave_stall() { return leave_stall_; }
 
  private:
@@ -102,8 +103,8 @@ class Membership {
 
   // Returns the answer to the report, or monostate if the exit has cost the job no member.
   Answer NoteExit(Member* member, const ExitReport& report);
-  void RecordLoss(Member* member, Failure failure, bool told = false);
-  void Break(const std::vector<Member*>& lost, bool told);
+  void RecordLoss(Member* member, Failure failure, bool logged_by_launcher = false);
+  void Break(const std::vector<Member*>& lost, bool logged_by_launcher);
 
   void ReleaseForLeaving(Member* leaver);
   absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
@@ -118,7 +119,7 @@ class Membership {
   Leases& leases_;
   Joining& joining_;
   Forming& forming_;
-  GivingUp& giving_up_;
+  GiveUpPolicy& give_up_policy_;
   uint64_t last_session_ = 0;
   // Exits of processes that this daemon does not know, but that a claim may still name.
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;

@@ -21,13 +21,13 @@ absl::Status Membership::CheckRejoin(const Member& member, const RejoinRequest& 
   }
   if (!epoch() || !member.rank()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(member.who(), " has not joined the job; call Join"));
+        absl::StrCat(member.Describe(), " has not joined the job; call Join"));
   }
   if (life_.state() == JobState::kFailed) {
     return absl::FailedPreconditionError(absl::StrCat("the job has failed: ", life_.reason()));
   }
   if (life_.state() == JobState::kFinished || member.gone() || member.leaving()) {
-    return absl::FailedPreconditionError(absl::StrCat(member.who(), " has called Leave"));
+    return absl::FailedPreconditionError(absl::StrCat(member.Describe(), " has called Leave"));
   }
   if (request.claim.epoch->number > epoch()->id().number) {
     return absl::AbortedError(absl::StrCat("epoch ", request.claim.epoch->number,
@@ -47,10 +47,10 @@ absl::Status Membership::Serve(WaiterId id, Member* member, const RejoinRequest&
   }
   if (absl::Status s = joining_.CheckAttempt(*member, request.call); !s.ok()) return s;
   if (!epoch()->broken()) {
-    BreakEpoch(absl::StrCat(member->who(), " asked for a new epoch; call Rejoin to be in it"));
+    BreakEpoch(absl::StrCat(member->Describe(), " asked for a new epoch; call Rejoin to be in it"));
   }
-  joining_.SeekPlace(id, member, request.call, PlaceWish(), /*rejoins=*/true);
-  job_.Log(Severity::kInfo, absl::StrCat(member->who(), " rejoins"), "rejoin");
+  joining_.SeekPlace(id, member, request.call, PlacementConstraints(), /*rejoins=*/true);
+  job_.Log(Severity::kInfo, absl::StrCat(member->Describe(), " rejoins"), "rejoin");
   return absl::OkStatus();
 }
 

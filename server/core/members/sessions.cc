@@ -8,7 +8,7 @@ namespace muster::core {
 
 Membership::Membership(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls,
                        Groups& groups, Collectives& collectives, Leases& leases, Joining& joining,
-                       Forming& forming, GivingUp& giving_up)
+                       Forming& forming, GiveUpPolicy& give_up_policy)
     : job_(job),
       life_(life),
       members_(members),
@@ -18,7 +18,7 @@ Membership::Membership(JobContext& job, Lifecycle& life, MemberTable& members, C
       leases_(leases),
       joining_(joining),
       forming_(forming),
-      giving_up_(giving_up) {}
+      give_up_policy_(give_up_policy) {}
 
 absl::Status ReplacedSession() {
   return absl::AbortedError("replaced by a newer session of the same process");
@@ -66,7 +66,7 @@ void Membership::NoteStreamClosed(WaiterId stream) {
   }
   job_.Log(
       Severity::kDebug,
-      absl::StrCat(member->who(), " is detached: its connection ended; lost in ",
+      absl::StrCat(member->Describe(), " is detached: its connection ended; lost in ",
                    absl::FormatDuration(job_.options.member_grace), " unless it attaches again"));
   members_.StartGrace(*member, job_.now + job_.options.member_grace);
 }
@@ -80,7 +80,7 @@ void Membership::Dismiss(Member* member, const absl::Status& status) {
 void Membership::Remove(Member* member) {
   joining_.StopSeeking(member);
   leases_.Forget(*member);
-  giving_up_.Forget(member->incarnation());
+  give_up_policy_.Forget(member->incarnation());
   members_.Remove(member);
 }
 
@@ -88,25 +88,25 @@ void Membership::Withdraw(WaiterId id) {
   const ParkedCall* call = calls_.parked().Find(id);
   if (call == nullptr) return;
   std::visit(Overloaded{
-                 [&](const ForPlace&) { joining_.StopSeeking(call->member); },
-                 [&](const ForCollective& wait) { wait.group->Withdraw(wait.index, id); },
-                 [&](const ForLease& wait) { leases_.Withdraw(*call->member, wait); },
-                 [&](const ForLeavers&) {},  // the intention to leave stands
-                 [&](const ForRecovery& wait) { job_.budget.Release(HeldBytes(*wait.call)); },
+                 [&](const WaitForPlace&) { joining_.StopSeeking(call->member); },
+                 [&](const WaitForCollective& wait) { wait.group->Withdraw(wait.index, id); },
+                 [&](const WaitForLease& wait) { leases_.Withdraw(*call->member, wait); },
+                 [&](const WaitForLeavers&) {},  // the intention to leave stands
+                 [&](const WaitForRecovery& wait) { job_.budget.Release(HeldBytes(*wait.call)); },
              },
              call->wait);
 }
 
 void Membership::FinishAllOf(Member* member, const absl::Status& status) {
-  for (WaiterId id : calls_.parked().Of(*member)) {
+  for (WaiterId id : calls_.parked().CallsOf(*member)) {
     Withdraw(id);
     calls_.Finish(id, status);
   }
 }
 
 void Membership::FinishServedOf(Member* member, const absl::Status& status) {
-  for (WaiterId id : calls_.parked().Of(*member)) {
-    if (std::holds_alternative<ForRecovery>(calls_.parked().Find(id)->wait)) continue;
+  for (WaiterId id : calls_.parked().CallsOf(*member)) {
+    if (std::holds_alternative<WaitForRecovery>(calls_.parked().Find(id)->wait)) continue;
     Withdraw(id);
     calls_.Finish(id, status);
   }
@@ -117,7 +117,7 @@ void Membership::Retire(const Epoch& previous) {
   for (Member* member : previous.members()) {
     const uint32_t rank = *member->rank();
     if (rank < epoch()->size() && epoch()->members()[rank] == member) continue;
-    Dismiss(member, previous.broken_with());
+    Dismiss(member, previous.broken_status());
   }
 }
 

@@ -11,8 +11,9 @@
 namespace muster::core {
 
 Attaching::Attaching(JobContext& job, Lifecycle& life, MemberTable& members, Membership& membership,
-                     Groups& groups, GroupReleases& releases, Leases& leases, GivingUp& giving_up,
-                     NewcomerNews& newcomer_news, Recovery& recovery)
+                     Groups& groups, GroupReleases& releases, Leases& leases,
+                     GiveUpPolicy& give_up_policy, NewcomerAnnouncer& newcomer_announcer,
+                     Recovery& recovery)
     : job_(job),
       life_(life),
       members_(members),
@@ -20,8 +21,8 @@ Attaching::Attaching(JobContext& job, Lifecycle& life, MemberTable& members, Mem
       groups_(groups),
       releases_(releases),
       leases_(leases),
-      giving_up_(giving_up),
-      newcomer_news_(newcomer_news),
+      give_up_policy_(give_up_policy),
+      newcomer_announcer_(newcomer_announcer),
       recovery_(recovery) {}
 
 absl::Status Attaching::Check(const AttachRequest& request) const {
@@ -47,7 +48,7 @@ absl::Status Attaching::Check(const AttachRequest& request) const {
 absl::Status Attaching::Serve(WaiterId stream, const AttachRequest& request) {
   if (absl::Status s = Check(request); !s.ok()) return s;
   if (absl::Status s = Supersede(request); !s.ok()) return s;
-  if (recovery_.MustHearRoster(request)) return recovery_.ParkClaim(stream, request);
+  if (recovery_.NeedsRoster(request)) return recovery_.ParkClaim(stream, request);
   return Enter(stream, request);
 }
 
@@ -80,10 +81,10 @@ absl::StatusOr<Member*> Attaching::Admit(const AttachRequest& request) {
   if (Member* member = members_.Find(request.member.incarnation); member != nullptr) {
     if (!member->lost()) return member;
     return absl::AbortedError(
-        absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
+        absl::StrCat("this process, ", member->Describe(), ", was lost: ", member->lost()->cause));
   }
   if (absl::Status s = recovery_.CheckRoomForMember(); !s.ok()) return s;
-  giving_up_.Expect(request.member.incarnation);
+  give_up_policy_.Expect(request.member.incarnation);
   return members_.Add(request.member, job_.now);
 }
 
@@ -99,13 +100,13 @@ void Attaching::StartSession(Member* member, WaiterId stream, const AttachReques
   }
   job_.Send(*member, job_.out.Share(std::move(attached)));
   job_.Log(again ? Severity::kInfo : Severity::kDebug,
-           absl::StrCat(member->who(), again ? " attached again" : " attached"),
+           absl::StrCat(member->Describe(), again ? " attached again" : " attached"),
            again ? Timeline::kAttachedAgain : "");
   if (life_.epoch() && member->rank() && life_.epoch()->broken()) {
     job_.Send(*member, membership_.BrokenEvent(job_.elastic() && !member->leaving()));
   }
   if (knows) ApplyClaim(member, *request.claim, request.attempt);
-  newcomer_news_.Repeat(*member);
+  newcomer_announcer_.Repeat(*member);
   recovery_.NoteAttached();
 }
 

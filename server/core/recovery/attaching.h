@@ -7,8 +7,8 @@
 #include "server/core/api/requests.h"
 #include "server/core/collectives/group_releases.h"
 #include "server/core/collectives/groups.h"
-#include "server/core/formation/giving_up.h"
-#include "server/core/formation/newcomer_news.h"
+#include "server/core/formation/give_up_policy.h"
+#include "server/core/formation/newcomer_announcer.h"
 #include "server/core/job/job_context.h"
 #include "server/core/job/lifecycle.h"
 #include "server/core/job/member_table.h"
@@ -23,8 +23,8 @@ namespace muster::core {
 class Attaching {
  public:
   Attaching(JobContext& job, Lifecycle& life, MemberTable& members, Membership& membership,
-            Groups& groups, GroupReleases& releases, Leases& leases, GivingUp& giving_up,
-            NewcomerNews& newcomer_news, Recovery& recovery);
+            Groups& groups, GroupReleases& releases, Leases& leases, GiveUpPolicy& give_up_policy,
+            NewcomerAnnouncer& newcomer_announcer, Recovery& recovery);
 
   // Lets the process in, or parks its claim until the roster of the claimed epoch is known. An
   // error ends the stream.
@@ -50,8 +50,8 @@ class Attaching {
   Groups& groups_;
   GroupReleases& releases_;
   Leases& leases_;
-  GivingUp& giving_up_;
-  NewcomerNews& newcomer_news_;
+  GiveUpPolicy& give_up_policy_;
+  NewcomerAnnouncer& newcomer_announcer_;
   Recovery& recovery_;
 };
 

@@ -29,7 +29,7 @@ bool Recovery::MayWin(const EpochId& claimed) const {
   return life_.recovering() && (!epoch() || IsHigher(claimed, epoch()->id()));
 }
 
-bool Recovery::MustHearRoster(const AttachRequest& request) const {
+bool Recovery::NeedsRoster(const AttachRequest& request) const {
   if (!request.claim || !request.claim->epoch || request.claim->roster) return false;
   return MayWin(*request.claim->epoch) || (!life_.recovering() && !epoch());
 }
@@ -74,13 +74,14 @@ std::optional<ParkedClaims::Entry> Recovery::TakeServableClaim() {
 
 bool Recovery::TryAskForRoster() {
   if (claims_.next_question() > job_.now) return false;
-  const ParkedClaims::Entry* asked = claims_.Ask(job_.now);
-  if (asked == nullptr) return false;
-  const Claim& claim = *asked->request.claim;
+  const ParkedClaims::Entry* claimant = claims_.Ask(job_.now);
+  if (claimant == nullptr) return false;
+  const Claim& claim = *claimant->request.claim;
   job_.Log(Severity::kInfo,
-           absl::StrCat("asking ", Who(claim.rank, asked->request.member, members_.node_names()),
+           absl::StrCat("asking ",
+                        DescribeMember(claim.rank, claimant->request.member, members_.node_names()),
                         " for the roster of epoch ", claim.epoch->number));
-  job_.out.Send(asked->stream, job_.out.Share(NeedRoster{*claim.epoch}));
+  job_.out.Send(claimant->stream, job_.out.Share(NeedRoster{*claim.epoch}));
   return true;
 }
 
@@ -102,7 +103,7 @@ absl::Status Recovery::ConsiderClaimedEpoch(const MemberIdentity& claimant, cons
     job_.Log(Severity::kWarning,
              absl::StrCat("epoch ", epoch()->id().number, " is superseded by epoch ",
                           claim.epoch->number, ", claimed by ",
-                          Who(claim.rank, claimant, members_.node_names())));
+                          DescribeMember(claim.rank, claimant, members_.node_names())));
     DropEpoch(*claim.roster, absl::AbortedError(absl::StrCat(
                                  "epoch ", epoch()->id().number,
                                  " is over: a later one was formed without this process; start it "
@@ -118,7 +119,7 @@ absl::Status Recovery::ConsiderClaimedEpoch(const MemberIdentity& claimant, cons
     }
     return absl::InvalidArgumentError(absl::StrCat("the claim names rank ", claim.rank,
                                                    " of epoch ", claim.epoch->number, "; it is ",
-                                                   member->who()));
+                                                   member->Describe()));
   }
   return absl::AbortedError(absl::StrCat(
       "epoch ", claim.epoch->number, " is over: this job is in epoch ", epoch()->id().number,

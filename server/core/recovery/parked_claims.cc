@@ -6,7 +6,7 @@ namespace muster::core {
 namespace {
 
 // How long a claimant may take to answer, which needs one round trip.
-constexpr absl::Duration kPatience = absl::Seconds(1);
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(1);
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::optional<ParkedClaims::Entry> ParkedClaims::Take(Time now, WaiterId stream)
   Entry taken = std::move(entries_.extract(key->second).mapped());
   by_stream_.erase(key);
   by_process_.erase(taken.request.member.incarnation);
-  if (stream == asked_) next_question_ = now;
+  if (stream == asked_stream_) next_question_ = now;
   if (entries_.empty()) next_question_ = absl::InfiniteFuture();
   return taken;
 }
@@ -55,8 +55,8 @@ const ParkedClaims::Entry* ParkedClaims::Ask(Time now) {
   while (entry != entries_.end() && entry->second.asked) ++entry;
   if (entry == entries_.end()) return nullptr;
   entry->second.asked = true;
-  asked_ = entry->second.stream;
-  next_question_ = now + kPatience;
+  asked_stream_ = entry->second.stream;
+  next_question_ = now + kAnswerTimeout;
   return &entry->second;
 }
 

@@ -52,7 +52,7 @@ class ParkedClaims {
   absl::flat_hash_map<WaiterId, Key> by_stream_;
   absl::flat_hash_map<Incarnation, Key> by_process_;
   uint64_t arrivals_ = 0;
-  WaiterId asked_ = 0;  // the claimant asked last, while its claim is parked
+  WaiterId asked_stream_ = 0;  // the claimant asked last, while its claim is parked
   Time next_question_ = absl::InfiniteFuture();
 };
 

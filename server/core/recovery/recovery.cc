@@ -11,7 +11,7 @@
 #include "server/core/api/describe.h"
 #include "server/core/api/rpc_name.h"
 #include "server/core/api/validation.h"
-#include "server/core/job/standing.h"
+#include "server/core/job/member_state.h"
 
 namespace muster::core {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 // The most awaited members that a message describes one by one. It lists all of them as ranges.
 constexpr size_t kMaxDescribed = 4;
 // How often newcomers are told whom the recovery waits for.
-constexpr absl::Duration kTellInterval = absl::Seconds(1);
+constexpr absl::Duration kNoticeInterval = absl::Seconds(1);
 // How long members of a running epoch may take to come back before an epoch of new processes may
 // replace theirs.
 constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
@@ -64,7 +64,7 @@ uint64_t HeldBytes(const MemberCall& call) {
 
 Recovery::Recovery(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls,
                    StallWatch& stalls, GroupReleases& releases, Leases& leases, Joining& joining,
-                   Forming& forming, GivingUp& giving_up, Membership& membership)
+                   Forming& forming, GiveUpPolicy& give_up_policy, Membership& membership)
     : job_(job),
       life_(life),
       members_(members),
@@ -74,19 +74,19 @@ Recovery::Recovery(JobContext& job, Lifecycle& life, MemberTable& members, Calls
       leases_(leases),
       joining_(joining),
       forming_(forming),
-      giving_up_(giving_up),
+      give_up_policy_(give_up_policy),
       membership_(membership) {}
 
 void Recovery::Begin(const MemberIdentity& claimant, const Claim& claim) {
   life_.BeginRecovery();
   ends_ = job_.now + job_.options.recovery_grace;
-  may_tell_ = job_.now;
-  untold_.clear();
+  next_notice_ = job_.now;
+  unnotified_.clear();
   stall_.Restart(job_.now);
   stalls_.Begin();
   job_.Log(Severity::kInfo,
            absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
-                        Who(claim.rank, claimant, members_.node_names())));
+                        DescribeMember(claim.rank, claimant, members_.node_names())));
   DeferCandidates();
 }
 
@@ -104,7 +104,7 @@ void Recovery::GiveUp() {
 void Recovery::AdoptEpoch(const Claim& claim) {
   epoch_claimed_ = job_.now;
   life_.ObserveEpochNumber(claim.epoch->number);
-  giving_up_.Cancel();
+  give_up_policy_.Cancel();
   std::vector<Member*> members;
   for (const RosterEntry& entry : *claim.roster) {
     Member* member = members_.Find(entry.member.incarnation);
@@ -146,31 +146,31 @@ absl::Status Recovery::Defer(WaiterId id, Member* member, MemberCall call) {
     return absl::UnavailableError(s.message());
   }
   std::string what = DescribeCall(call);
-  calls_.Park(id, member, ForRecovery{std::make_shared<const MemberCall>(std::move(call))}, context,
-              Calls::Say(std::move(what)));
+  calls_.Park(id, member, WaitForRecovery{std::make_shared<const MemberCall>(std::move(call))},
+              context, Calls::MakeDescription(std::move(what)));
   deferred_.push_back(id);
-  if (!member->rank()) untold_.push_back(id);
+  if (!member->rank()) unnotified_.push_back(id);
   return absl::OkStatus();
 }
 
-const Member* Recovery::NewcomerBehind(WaiterId id) const {
+const Member* Recovery::NewcomerOf(WaiterId id) const {
   const ParkedCall* call = calls_.parked().Find(id);
-  if (call == nullptr || !std::holds_alternative<ForRecovery>(call->wait)) return nullptr;
+  if (call == nullptr || !std::holds_alternative<WaitForRecovery>(call->wait)) return nullptr;
   return call->member->rank() ? nullptr : call->member;
 }
 
 // Sends one event to all newcomers of a second, because the event names every awaited member, and
 // there may be as many newcomers as members. The first newcomer is told at once.
-void Recovery::TellNewcomers() {
-  if (!life_.recovering() || untold_.empty() || job_.now < may_tell_) return;
-  absl::flat_hash_set<const Member*> told;
+void Recovery::NotifyNewcomers() {
+  if (!life_.recovering() || unnotified_.empty() || job_.now < next_notice_) return;
+  absl::flat_hash_set<const Member*> notified;
   std::vector<const Member*> newcomers;
-  for (WaiterId id : std::exchange(untold_, {})) {
-    const Member* newcomer = NewcomerBehind(id);
-    if (newcomer != nullptr && told.insert(newcomer).second) newcomers.push_back(newcomer);
+  for (WaiterId id : std::exchange(unnotified_, {})) {
+    const Member* newcomer = NewcomerOf(id);
+    if (newcomer != nullptr && notified.insert(newcomer).second) newcomers.push_back(newcomer);
   }
   if (newcomers.empty()) return;
-  may_tell_ = job_.now + kTellInterval;
+  next_notice_ = job_.now + kNoticeInterval;
   StillWaiting event;
   event.operation = "the recovery";
   event.text = DescribeAwaited();
@@ -189,7 +189,7 @@ uint32_t Recovery::NewcomersWorldSize() const {
   for (WaiterId id : deferred_) {
     const ParkedCall* parked = calls_.parked().Find(id);
     if (parked == nullptr || parked->member->rank() || !parked->member->attached()) continue;
-    const auto* join = std::get_if<JoinRequest>(std::get<ForRecovery>(parked->wait).call.get());
+    const auto* join = std::get_if<JoinRequest>(std::get<WaitForRecovery>(parked->wait).call.get());
     if (join == nullptr) continue;
     newcomers.insert(parked->member);
     world = std::max(world, join->world_size);
@@ -201,15 +201,20 @@ uint32_t Recovery::NewcomersWorldSize() const {
 void Recovery::DeferCandidates() {
   while (!joining_.places().empty()) {
     const auto& [candidate_id, candidate] = *joining_.places().candidates().begin();
-    const PlaceWish wish = candidate.wish;
+    const PlacementConstraints constraints = candidate.constraints;
     Member* member = joining_.CandidateOf(candidate_id);
     const WaiterId id = calls_.parked().JoinOf(*member);
     joining_.StopSeeking(member);
     const std::optional<ParkedCall> parked = calls_.Reopen(id);
     const CallContext call{job_.options.job_id, member->session(), member->join_attempt,
                            parked->timeout, parked->since};
-    JoinRequest request{call,           wish.world_size, wish.rank,          wish.local_rank,
-                        wish.node_rank, wish.topology,   member->fingerprint};
+    JoinRequest request{call,
+                        constraints.world_size,
+                        constraints.rank,
+                        constraints.local_rank,
+                        constraints.node_rank,
+                        constraints.topology,
+                        member->fingerprint};
     if (absl::Status s = Defer(id, member, std::move(request)); !s.ok()) calls_.Finish(id, s);
   }
 }
@@ -217,7 +222,7 @@ void Recovery::DeferCandidates() {
 void Recovery::End() {
   life_.EndRecovery();
   membership_.ForgetEarlyExits();
-  giving_up_.Clear();
+  give_up_policy_.Clear();
   const auto& members = epoch()->members();
   const auto here = [](const Member* m) { return m->attached(); };
   job_.Log(Severity::kInfo, absl::StrCat("epoch ", epoch()->id().number, " is recovered: ",
@@ -271,7 +276,7 @@ std::string Recovery::DescribeAwaitedRoster() const {
   return absl::StrCat("the coordinator was restarted and asks who the members of epoch ",
                       claim.epoch->number, " are, which ", claims_.size(),
                       claims_.size() == 1 ? " process claims, " : " processes claim, first ",
-                      Who(claim.rank, claimant->request.member, members_.node_names()));
+                      DescribeMember(claim.rank, claimant->request.member, members_.node_names()));
 }
 
 std::string Recovery::DescribeAwaited() const {
@@ -281,7 +286,7 @@ std::string Recovery::DescribeAwaited() const {
   for (const Member* member : epoch()->members()) {
     if (member->accounted_for()) continue;
     awaited.push_back(*member->rank());
-    if (named.size() < kMaxDescribed) named.push_back(member->who());
+    if (named.size() < kMaxDescribed) named.push_back(member->Describe());
   }
   return absl::StrCat("the coordinator was restarted and waits for ", awaited.size(), " of ",
                       epoch()->size(), " members to attach again", awaited.empty() ? "" : ": ",
@@ -295,14 +300,15 @@ std::string Recovery::DescribeAwaited() const {
 // new run.
 bool Recovery::TryDropOldRun() {
   if (!life_.recovering() || !epoch() || job_.now < epoch_claimed_ + kOldRunCheck) return false;
-  const uint32_t came = static_cast<uint32_t>(members_.tally().attached);
+  const uint32_t came = static_cast<uint32_t>(members_.counts().attached);
   if (2 * came > epoch()->size()) return false;
   const uint32_t newcomers = NewcomersWorldSize();
   if (newcomers == 0) return false;
   const absl::Status over = absl::AbortedError(absl::StrCat(
       "epoch ", epoch()->id().number,
       " is over: it is one of an earlier run of this job, of which ", came, " of ", epoch()->size(),
-      " members have come back in ", HowLong(job_.now - epoch_claimed_), ", while ", newcomers,
+      " members have come back in ", DescribeDuration(job_.now - epoch_claimed_), ", while ",
+      newcomers,
       " new processes fill a whole world; end what is left of the earlier run, and give each run a "
       "name of its own (MUSTER_JOB)"));
   job_.Log(Severity::kWarning, std::string(over.message()));
@@ -315,7 +321,7 @@ bool Recovery::TryDropOldRun() {
 
 bool Recovery::TryEnd() {
   if (!life_.recovering()) return false;
-  const bool all_heard = epoch() && members_.tally().unaccounted == 0 && claims_.empty();
+  const bool all_heard = epoch() && members_.counts().unaccounted == 0 && claims_.empty();
   if (!all_heard && ends_ > job_.now) return false;
   epoch() ? End() : GiveUp();
   return true;
@@ -325,7 +331,7 @@ bool Recovery::TryEnd() {
 Time Recovery::NextStep() const {
   if (!life_.recovering()) return absl::InfiniteFuture();
   Time next = std::min(ends_, claims_.next_question());
-  if (!untold_.empty()) next = std::min(next, may_tell_);
+  if (!unnotified_.empty()) next = std::min(next, next_notice_);
   const Time check = epoch_claimed_ + kOldRunCheck;
   return epoch() && check > job_.now ? std::min(check, next) : next;
 }
@@ -343,9 +349,9 @@ std::optional<WaiterId> Recovery::PopDeferred() {
   return id;
 }
 
-absl::Status Recovery::DescribeTimeout(const ParkedCall& call, const ForRecovery&) const {
+absl::Status Recovery::DescribeTimeout(const ParkedCall& call, const WaitForRecovery&) const {
   return absl::DeadlineExceededError(
-      absl::StrCat("waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
+      absl::StrCat("waited ", DescribeDuration(call.timeout), "; ", DescribeAwaited()));
 }
 
 std::vector<uint32_t> Recovery::AbsentRanks() const {

@@ -11,7 +11,7 @@
 #include "server/core/api/requests.h"
 #include "server/core/collectives/group_releases.h"
 #include "server/core/formation/forming.h"
-#include "server/core/formation/giving_up.h"
+#include "server/core/formation/give_up_policy.h"
 #include "server/core/formation/joining.h"
 #include "server/core/job/calls.h"
 #include "server/core/job/job_context.h"
@@ -37,13 +37,13 @@ class Recovery {
  public:
   Recovery(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, StallWatch& stalls,
            GroupReleases& releases, Leases& leases, Joining& joining, Forming& forming,
-           GivingUp& giving_up, Membership& membership);
+           GiveUpPolicy& give_up_policy, Membership& membership);
 
   // ---- Claims ----
   const ParkedClaims& claims() const { return claims_; }
   // Returns whether the request's claim must wait until a claimant has named the members of its
   // epoch.
-  bool MustHearRoster(const AttachRequest& request) const;
+  bool NeedsRoster(const AttachRequest& request) const;
   // Parks the claim. The first one begins the recovery.
   absl::Status ParkClaim(WaiterId stream, const AttachRequest& request);
   // Removes the claim from the parked ones. Returns false if the stream has none.
@@ -63,7 +63,7 @@ class Recovery {
   // Returns the next deferred call, once the recovery is over. The call may have ended in the
   // meantime.
   std::optional<WaiterId> PopDeferred();
-  absl::Status DescribeTimeout(const ParkedCall& call, const ForRecovery& wait) const;
+  absl::Status DescribeTimeout(const ParkedCall& call, const WaitForRecovery& wait) const;
 
   // ---- What has become due; each returns whether it did something ----
   // Asks the next claimant for the roster, if the last one has not answered in time.
@@ -73,7 +73,7 @@ class Recovery {
   // Ends the recovery if every member is here or accounted for, or the grace is over.
   bool TryEnd();
   // Tells processes that wait for a place whom the recovery waits for.
-  void TellNewcomers();
+  void NotifyNewcomers();
   Time NextStep() const;
 
   // Returns the ranks that are neither back nor gone, or none while there is no roster.
@@ -96,7 +96,7 @@ class Recovery {
   void DeferCandidates();
   uint32_t NewcomersWorldSize() const;
   // Returns the caller of a deferred call, if it has no place; else null.
-  const Member* NewcomerBehind(WaiterId id) const;
+  const Member* NewcomerOf(WaiterId id) const;
   std::string DescribeAwaitedRoster() const;
   Epoch* epoch() const { return life_.epoch(); }
 
@@ -109,15 +109,15 @@ class Recovery {
   Leases& leases_;
   Joining& joining_;
   Forming& forming_;
-  GivingUp& giving_up_;
+  GiveUpPolicy& give_up_policy_;
   Membership& membership_;
   ParkedClaims claims_;
   Time ends_;                      // while it lasts; there may be no epoch yet
   Time epoch_claimed_;             // when the epoch under recovery was first claimed
   std::deque<WaiterId> deferred_;  // the calls to serve afterwards, in order
   // Deferred calls of newcomers that must be told whom they wait for, at most once a second.
-  std::vector<WaiterId> untold_;
-  Time may_tell_;
+  std::vector<WaiterId> unnotified_;
+  Time next_notice_;
   StallClock stall_;
 };
 

@@ -15,7 +15,7 @@ void WaitHistogram::Add(absl::Duration wait) {
 
 WaitHistogram* CollectiveWaitsTable::Find(CollectiveKind kind, absl::string_view group,
                                           absl::string_view label) {
-  Key key(kind, WithoutNumbers(group), WithoutNumbers(label));
+  Key key(kind, MaskNumbers(group), MaskNumbers(label));
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return &known->second;
   return by_key_.size() < kMost ? &by_key_[std::move(key)] : &other_;

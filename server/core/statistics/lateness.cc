@@ -78,21 +78,21 @@ std::string DescribeLateness(const Straggler& straggler) {
                        static_cast<double>(std::max<uint64_t>(1, straggler.collectives));
   return absl::StrFormat(
       "was last in %.0f%% of %d %s, %s behind the others (p95 %s); they waited %s for it", share,
-      straggler.collectives, straggler.operation, HowLong(straggler.median), HowLong(straggler.p95),
-      HowLong(straggler.waited_for));
+      straggler.collectives, straggler.operation, DescribeDuration(straggler.median),
+      DescribeDuration(straggler.p95), DescribeDuration(straggler.waited_for));
 }
 
-// ---- LatenessBook ----
+// ---- LatenessStats ----
 
-std::string LatenessBook::NameOf(const std::string& group, const Operation& operation) {
+std::string LatenessStats::NameOf(const std::string& group, const Operation& operation) {
   Operation any = operation;
-  any.label = WithoutNumbers(operation.label);
+  any.label = MaskNumbers(operation.label);
   any.payload_size.reset();
   return absl::StrCat(DescribeOperation(any), " of ", group);
 }
 
-LatenessBook::History& LatenessBook::Find(const GroupWords& group, const Operation& operation,
-                                          const std::vector<uint32_t>& ranks) {
+LatenessStats::History& LatenessStats::Find(const GroupLabels& group, const Operation& operation,
+                                            const std::vector<uint32_t>& ranks) {
   if (!histories_.empty() && group.description == latest_group_ &&
       SameOperation(operation, latest_operation_) && histories_.front().key.ranks == ranks) {
     return histories_.front();
@@ -116,7 +116,7 @@ LatenessBook::History& LatenessBook::Find(const GroupWords& group, const Operati
 }
 
 // Keeps the entry that was just made, however large it is.
-void LatenessBook::MakeRoom() {
+void LatenessStats::MakeRoom() {
   while (histories_.size() > 1 && (records_ > kMaxRecords || histories_.size() > kMaxOperations)) {
     records_ -= histories_.back().key.ranks.size();
     by_key_.erase(histories_.back().key);
@@ -124,8 +124,8 @@ void LatenessBook::MakeRoom() {
   }
 }
 
-void LatenessBook::Note(const GroupWords& group, const Operation& operation,
-                        const std::vector<uint32_t>& ranks, const Arrivals& arrivals) {
+void LatenessStats::Note(const GroupLabels& group, const Operation& operation,
+                         const std::vector<uint32_t>& ranks, const Arrivals& arrivals) {
   Count(operation.kind, &tally_->counters.completed);
   if (ranks.size() < 2) return;
   History& history = Find(group, operation, ranks);
@@ -148,7 +148,7 @@ void LatenessBook::Note(const GroupWords& group, const Operation& operation,
   ++window.collectives;
 }
 
-Straggler LatenessBook::Summarize(const History& history, size_t index) {
+Straggler LatenessStats::Summarize(const History& history, size_t index) {
   const Record& now = history.current.records[index];
   const Record& before = history.previous.records[index];
   DurationHistogram lateness = now.lateness;
@@ -161,7 +161,7 @@ Straggler LatenessBook::Summarize(const History& history, size_t index) {
 
 // Returns whether the rank stands out. By chance, each of n ranks is last in one of n collectives.
 // Runs for every rank, so it does not look at the distribution.
-bool LatenessBook::Stands(const History& history, size_t index) {
+bool LatenessStats::IsStraggler(const History& history, size_t index) {
   const Record& now = history.current.records[index];
   const Record& before = history.previous.records[index];
   const uint64_t collectives = history.current.collectives + history.previous.collectives;
@@ -172,13 +172,13 @@ bool LatenessBook::Stands(const History& history, size_t index) {
          now.waited_for + before.waited_for >= kLeastWait * collectives;
 }
 
-std::vector<Straggler> LatenessBook::Worst(size_t count) const {
+std::vector<Straggler> LatenessStats::Worst(size_t count) const {
   std::vector<Straggler> worst;
   for (const History& history : histories_) {
     const uint64_t collectives = history.current.collectives + history.previous.collectives;
     if (collectives < kFewestCollectives) continue;
     for (size_t i = 0; i < history.key.ranks.size(); ++i) {
-      if (Stands(history, i)) worst.push_back(Summarize(history, i));
+      if (IsStraggler(history, i)) worst.push_back(Summarize(history, i));
     }
   }
   std::sort(worst.begin(), worst.end(),
@@ -187,8 +187,8 @@ std::vector<Straggler> LatenessBook::Worst(size_t count) const {
   return worst;
 }
 
-absl::Duration LatenessBook::Slowest(const std::string& group, const Operation& operation,
-                                     const std::vector<uint32_t>& ranks) const {
+absl::Duration LatenessStats::Slowest(const std::string& group, const Operation& operation,
+                                      const std::vector<uint32_t>& ranks) const {
   const auto known = by_key_.find(Key{NameOf(group, operation), ranks});
   if (known == by_key_.end()) return absl::InfiniteDuration();
   const Window& current = known->second->current;

@@ -11,9 +11,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/job_status.h"
 #include "server/core/api/requests.h"
-#include "server/core/api/vocabulary.h"
 #include "server/core/statistics/counters.h"
 
 // The lateness of ranks: which ranks are late, and by how much. Every completed collective counts.
@@ -45,7 +45,7 @@ class DurationHistogram {
 std::string DescribeLateness(const Straggler& straggler);
 
 // A group's description, and its name, which is empty for the world.
-struct GroupWords {
+struct GroupLabels {
   const std::string& description;
   const std::string& name;
 };
@@ -60,14 +60,14 @@ struct Arrivals {
 // The lateness of ranks in one epoch. An arrival costs the same however many ranks and operations
 // there are. The memory is bounded: if there are many operations, the least recently used ones are
 // forgotten. Looks at the latest 1024 to 2048 collectives of each operation.
-class LatenessBook {
+class LatenessStats {
  public:
   // Also counts completed collectives in `tally`, which must outlive this object.
-  explicit LatenessBook(Tally* tally) : tally_(tally) {}
+  explicit LatenessStats(Tally* tally) : tally_(tally) {}
 
   // Notes a completed collective of these ranks of the world. `arrivals` are in the same order.
-  void Note(const GroupWords& group, const Operation& operation, const std::vector<uint32_t>& ranks,
-            const Arrivals& arrivals);
+  void Note(const GroupLabels& group, const Operation& operation,
+            const std::vector<uint32_t>& ranks, const Arrivals& arrivals);
 
   // Returns at most `count` ranks that the others have waited for, the worst first. Considers only
   // operations of ten collectives or more, and ranks that are last clearly more often than by
@@ -112,9 +112,9 @@ class LatenessBook {
 
   static std::string NameOf(const std::string& group, const Operation& operation);
   static Straggler Summarize(const History& history, size_t index);
-  static bool Stands(const History& history, size_t index);
+  static bool IsStraggler(const History& history, size_t index);
   // Finds or makes the history, and moves it to the front.
-  History& Find(const GroupWords& group, const Operation& operation,
+  History& Find(const GroupLabels& group, const Operation& operation,
                 const std::vector<uint32_t>& ranks);
   void MakeRoom();
 

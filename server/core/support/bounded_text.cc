@@ -13,7 +13,7 @@ constexpr absl::string_view kEllipsis = "...";
 size_t EncodedBytes(char c) { return c >= 0x20 && c <= 0x7e && c != '%' ? 1 : 3; }
 
 std::string CutAt(absl::string_view text, size_t end) {
-  return absl::StrCat(WholeCharacters(text, end), kEllipsis);
+  return absl::StrCat(TruncateUtf8(text, end), kEllipsis);
 }
 
 }  // namespace

@@ -17,19 +17,19 @@ namespace muster::core {
 class RepeatLimiter {
  public:
   static constexpr absl::Duration kWindow = absl::Seconds(10);
-  struct LeftOut {
+  struct Suppressed {
     std::string kind;
     uint64_t count = 0;
   };
 
   // Returns whether this warning is told. If not, it is counted. The caller must have taken all
   // ended windows first.
-  bool Tells(Time now, const std::string& kind) {
-    const auto [left_out, is_first] = left_out_.try_emplace(kind, 0);
+  bool Allows(Time now, const std::string& kind) {
+    const auto [suppressed, is_first] = suppressed_.try_emplace(kind, 0);
     if (is_first) {
       windows_.Set(kind, now + kWindow);
     } else {
-      ++left_out->second;
+      ++suppressed->second;
     }
     return is_first;
   }
@@ -37,15 +37,15 @@ class RepeatLimiter {
   // Returns when the next window ends.
   Time Next() const { return windows_.Next(); }
   // Returns a kind whose window has ended, and how many warnings of it were left out.
-  std::optional<LeftOut> TakeEnded(Time now) {
+  std::optional<Suppressed> TakeEnded(Time now) {
     std::optional<std::string> kind = windows_.Pop(now);
     if (!kind) return std::nullopt;
-    const auto ended = left_out_.extract(*kind);
-    return LeftOut{*std::move(kind), ended.mapped()};
+    const auto ended = suppressed_.extract(*kind);
+    return Suppressed{*std::move(kind), ended.mapped()};
   }
 
  private:
-  std::map<std::string, uint64_t> left_out_;  // by kind
+  std::map<std::string, uint64_t> suppressed_;  // by kind
   Deadlines<std::string> windows_;
 };
 

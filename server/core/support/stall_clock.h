@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 
 namespace muster::core {
 
@@ -15,20 +15,20 @@ class StallClock {
   // Notes that a member has arrived.
   void Restart(Time now) {
     since_ = now;
-    said_ = absl::ZeroDuration();
+    reported_ = absl::ZeroDuration();
   }
   // Returns when to report the wait: after `first`, or after `unusual` if that is earlier. Once it
   // was reported, returns when its length has doubled, but not before `first`.
   Time Next(absl::Duration first, absl::Duration unusual = absl::InfiniteDuration()) const {
-    if (said_ == absl::ZeroDuration()) return since_ + std::min(first, unusual);
-    return since_ + std::max(first, 2 * said_);
+    if (reported_ == absl::ZeroDuration()) return since_ + std::min(first, unusual);
+    return since_ + std::max(first, 2 * reported_);
   }
   // Notes that the wait was reported.
-  void Said(Time now) { said_ = now - since_; }
+  void NoteReported(Time now) { reported_ = now - since_; }
 
  private:
   Time since_;
-  absl::Duration said_;
+  absl::Duration reported_;
 };
 
 }  // namespace muster::core

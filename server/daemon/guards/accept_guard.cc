@@ -23,13 +23,13 @@
 namespace muster::daemon {
 namespace {
 
-constexpr absl::Duration kBetweenWarnings = absl::Seconds(10);
+constexpr absl::Duration kWarningInterval = absl::Seconds(10);
 
 int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
   return static_cast<int>(syscall(SYS_accept4, listener, address, size, flags));
 }
 
-bool NoneLeft(int error) { return error == EMFILE || error == ENFILE; }
+bool IsOutOfDescriptors(int error) { return error == EMFILE || error == ENFILE; }
 
 bool Pending(int listener) {
   pollfd waits = {listener, POLLIN, 0};
@@ -50,7 +50,7 @@ class AcceptGuard {
     if (!Pending(listener)) return Fail(EAGAIN);
     int connection = Accept(listener, address, size, flags);
     if (connection < 0) {
-      if (!NoneLeft(errno)) return connection;
+      if (!IsOutOfDescriptors(errno)) return connection;
       Release();
       connection = Accept(listener, address, size, flags);
     }
@@ -80,7 +80,7 @@ class AcceptGuard {
 
   void Warn() {
     const absl::Time now = absl::Now();
-    if (now - warned_ < kBetweenWarnings) return;
+    if (now - warned_ < kWarningInterval) return;
     warned_ = now;
     spdlog::warn(
         "the daemon has no file descriptor left and refuses connections; see what connects to it, "

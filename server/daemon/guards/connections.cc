@@ -16,7 +16,7 @@
 namespace muster::daemon {
 namespace {
 
-constexpr absl::Duration kBetweenWarnings = absl::Seconds(10);
+constexpr absl::Duration kWarningInterval = absl::Seconds(10);
 
 // Returns the address as gRPC writes it: an IPv4 address stays one even if IPv6 carries it. Drops
 // the zone, which says nothing about the peer.
@@ -43,12 +43,12 @@ std::string PeerOf(int socket) {
 }
 
 // A limit on how often a kind of line is logged.
-class Pause {
+class LogThrottle {
  public:
-  bool IsOver() {
+  bool AllowsLine() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const absl::Time now = absl::Now();
-    if (now - last_ < kBetweenWarnings) return false;
+    if (now - last_ < kWarningInterval) return false;
     last_ = now;
     return true;
   }
@@ -59,17 +59,17 @@ class Pause {
 };
 
 void WarnOfLongHeaders() {
-  static Pause pause;
-  if (!pause.IsOver()) return;
+  static LogThrottle throttle;
+  if (!throttle.AllowsLine()) return;
   spdlog::warn(
       "the daemon has closed a connection whose peer sent request headers of more than {} KiB; "
       "see what connects to it",
-      HeaderGuard::kMostBytes >> 10);
+      HeaderGuard::kMaxBytes >> 10);
 }
 
-void WarnOfStranger(const std::string& peer) {
-  static Pause pause;
-  if (!pause.IsOver()) return;
+void WarnOfUnadmittedPeer(const std::string& peer) {
+  static LogThrottle throttle;
+  if (!throttle.AllowsLine()) return;
   spdlog::warn(
       "the daemon has closed the connection of {}: its calls hold more than {} KiB and have shown "
       "no credentials, and such connections together have no more room; see what connects to it",
@@ -78,7 +78,7 @@ void WarnOfStranger(const std::string& peer) {
 
 }  // namespace
 
-void Connections::BoundUnadmitted(uint64_t bytes) {
+void Connections::LimitUnadmitted(uint64_t bytes) {
   unadmitted_ = std::make_unique<BytePool>(bytes);
 }
 
@@ -104,8 +104,9 @@ void Connections::Forget(const Connection& connection) {
   if (its != end) by_peer_.erase(its);
   any_unadmitted_ = !by_peer_.empty();
   // Another client may have sent the same random bytes.
-  const auto drawn = by_random_.find(connection.hello.random());
-  if (drawn != by_random_.end() && drawn->second.get() == &connection) by_random_.erase(drawn);
+  const auto found = by_client_random_.find(connection.hello.random());
+  if (found != by_client_random_.end() && found->second.get() == &connection)
+    by_client_random_.erase(found);
 }
 
 std::shared_ptr<Connection> Connections::Find(int socket) const {
@@ -114,19 +115,19 @@ std::shared_ptr<Connection> Connections::Find(int socket) const {
   return entry == by_socket_.end() ? nullptr : entry->second;
 }
 
-PeerGuard::Verdict Connections::Received(const std::shared_ptr<Connection>& connection,
-                                         absl::string_view bytes) {
+PeerGuard::Result Connections::Received(const std::shared_ptr<Connection>& connection,
+                                        absl::string_view bytes) {
   if (connection->hello.Read(bytes)) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    by_random_.emplace(connection->hello.random(), connection);
+    by_client_random_.emplace(connection->hello.random(), connection);
   }
-  if (connection->hello.encrypted()) return PeerGuard::Verdict::kFine;
+  if (connection->hello.encrypted()) return PeerGuard::Result::kOk;
   return connection->guard.Received(bytes);
 }
 
-std::shared_ptr<Connection> Connections::TakeByRandom(absl::string_view random) {
+std::shared_ptr<Connection> Connections::TakeByClientRandom(absl::string_view random) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto entry = by_random_.extract(random);
+  const auto entry = by_client_random_.extract(random);
   return entry.empty() ? nullptr : entry.mapped();
 }
 
@@ -147,9 +148,9 @@ Connections& AllConnections() {
   return *connections;
 }
 
-void WarnOfPeer(const Connection& connection, PeerGuard::Verdict verdict) {
-  if (verdict == PeerGuard::Verdict::kLongHeaders) WarnOfLongHeaders();
-  if (verdict == PeerGuard::Verdict::kHoldsTooMuch) WarnOfStranger(connection.peer);
+void WarnOfPeer(const Connection& connection, PeerGuard::Result result) {
+  if (result == PeerGuard::Result::kHeadersTooLong) WarnOfLongHeaders();
+  if (result == PeerGuard::Result::kTooMuchMemory) WarnOfUnadmittedPeer(connection.peer);
 }
 
 }  // namespace muster::daemon

@@ -32,7 +32,7 @@ class Connections {
  public:
   // Limits the calls of peers that are not admitted yet: they share a pool of `bytes`. Call this
   // before the first connection is accepted.
-  void BoundUnadmitted(uint64_t bytes);
+  void LimitUnadmitted(uint64_t bytes);
 
   // Note that the socket was accepted, and that it is about to be closed.
   void Begin(int socket);
@@ -42,11 +42,11 @@ class Connections {
 
   // Takes bytes that were read from the socket. Call it from one thread at a time for a connection.
   // For TLS it only looks for the ClientHello; guarded_tls.cc follows the decrypted bytes.
-  PeerGuard::Verdict Received(const std::shared_ptr<Connection>& connection,
-                              absl::string_view bytes);
+  PeerGuard::Result Received(const std::shared_ptr<Connection>& connection,
+                             absl::string_view bytes);
   // Returns the connection whose ClientHello has these random bytes. Returns null if there is none,
   // or if it was returned before.
-  std::shared_ptr<Connection> TakeByRandom(absl::string_view random);
+  std::shared_ptr<Connection> TakeByClientRandom(absl::string_view random);
 
   // Returns whether there are peers that are not admitted yet. Only then do writes have to be
   // followed.
@@ -65,14 +65,14 @@ class Connections {
   // Connections of peers that are not admitted yet. A peer has at most one connection to each of
   // the daemon's addresses.
   std::multimap<std::string, std::shared_ptr<Connection>> by_peer_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Connection>> by_random_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Connection>> by_client_random_;
 };
 
 // Returns the connections of this process.
 Connections& AllConnections();
 
 // Logs, at most every ten seconds, that the connection was closed for this reason. Thread-safe.
-void WarnOfPeer(const Connection& connection, PeerGuard::Verdict verdict);
+void WarnOfPeer(const Connection& connection, PeerGuard::Result result);
 
 }  // namespace muster::daemon
 

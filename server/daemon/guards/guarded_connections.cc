@@ -29,9 +29,9 @@ bool ForEachPart(const msghdr& message, size_t size,
 }
 
 bool Admits(const std::shared_ptr<Connection>& connection, absl::string_view bytes) {
-  const PeerGuard::Verdict verdict = AllConnections().Received(connection, bytes);
-  WarnOfPeer(*connection, verdict);
-  return verdict == PeerGuard::Verdict::kFine;
+  const PeerGuard::Result result = AllConnections().Received(connection, bytes);
+  WarnOfPeer(*connection, result);
+  return result == PeerGuard::Result::kOk;
 }
 
 }  // namespace

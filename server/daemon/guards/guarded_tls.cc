@@ -41,14 +41,16 @@ int WritePlain(SSL* ssl, const void* buffer, int size) {
 #endif
 }
 
-using Held = std::shared_ptr<Connection>;
+using ConnectionRef = std::shared_ptr<Connection>;
 
-void Free(void*, void* held, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<Held*>(held); }
+void Free(void*, void* held, CRYPTO_EX_DATA*, int, long, void*) {
+  delete static_cast<ConnectionRef*>(held);
+}
 
-std::shared_ptr<Connection> FindByRandom(const SSL* ssl) {
+std::shared_ptr<Connection> FindByClientRandom(const SSL* ssl) {
   unsigned char random[ClientHello::kRandomBytes];
   const size_t size = SSL_get_client_random(ssl, random, sizeof(random));
-  return AllConnections().TakeByRandom({reinterpret_cast<const char*>(random), size});
+  return AllConnections().TakeByClientRandom({reinterpret_cast<const char*>(random), size});
 }
 
 // Returns the connection of a session, or null if there is none. gRPC hands bytes to OpenSSL, which
@@ -56,17 +58,18 @@ std::shared_ptr<Connection> FindByRandom(const SSL* ssl) {
 // session.
 Connection* ConnectionOf(SSL* ssl) {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, Free);
-  if (void* const known = SSL_get_ex_data(ssl, index)) return static_cast<Held*>(known)->get();
-  auto held = std::make_unique<Held>(FindByRandom(ssl));
+  if (void* const known = SSL_get_ex_data(ssl, index))
+    return static_cast<ConnectionRef*>(known)->get();
+  auto held = std::make_unique<ConnectionRef>(FindByClientRandom(ssl));
   if (*held == nullptr || SSL_set_ex_data(ssl, index, held.get()) != 1) return nullptr;
   return held.release()->get();
 }
 
 bool Admits(Connection* connection, absl::string_view bytes) {
   if (connection == nullptr) return false;
-  const PeerGuard::Verdict verdict = connection->guard.Received(bytes);
-  WarnOfPeer(*connection, verdict);
-  return verdict == PeerGuard::Verdict::kFine;
+  const PeerGuard::Result result = connection->guard.Received(bytes);
+  WarnOfPeer(*connection, result);
+  return result == PeerGuard::Result::kOk;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "server/daemon/guards/frame_reader.h"
+#include "server/daemon/guards/http2_frame_reader.h"
 
 namespace muster::daemon {
 
@@ -14,14 +14,14 @@ class HeaderGuard {
  public:
   // The bound on the headers of one request. gRPC tells its clients to send at most 8 KiB, before
   // compression.
-  static constexpr uint32_t kMostBytes = 16 << 10;
+  static constexpr uint32_t kMaxBytes = 16 << 10;
   // The bound on the headers of all requests until the peer acknowledges the settings, which it
   // does as soon as it knows them.
-  static constexpr uint32_t kMostBytesUnacknowledged = 64 << 10;
+  static constexpr uint32_t kMaxBytesUnacknowledged = 64 << 10;
 
   // Takes the peer's next frame. Returns false if the connection must be closed; every later call
   // then returns false too.
-  bool Admit(const Frame& frame);
+  bool Admit(const Http2Frame& frame);
 
  private:
   void CountHeaders(uint32_t bytes, bool first_frame);

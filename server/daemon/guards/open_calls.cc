@@ -5,11 +5,11 @@
 namespace muster::daemon {
 namespace {
 
-bool HasContent(const Frame& frame) {
+bool HasContent(const Http2Frame& frame) {
   return frame.type == kData || frame.type == kHeaders || frame.type == kContinuation;
 }
 
-bool EndsStream(const Frame& frame) {
+bool EndsStream(const Http2Frame& frame) {
   const bool may = frame.type == kData || frame.type == kHeaders;
   return frame.type == kResetStream || (may && (frame.flags & kEndsStream) != 0);
 }
@@ -17,7 +17,7 @@ bool EndsStream(const Frame& frame) {
 }  // namespace
 
 // Ignores frames of streams that have ended or never began, as gRPC does.
-bool OpenCalls::Received(const Frame& frame) {
+bool OpenCalls::Received(const Http2Frame& frame) {
   if (frame.type == kResetStream) End(frame.stream);
   if (!HasContent(frame)) return true;
   const bool opens = frame.type == kHeaders && frame.stream > last_stream_;
@@ -33,7 +33,7 @@ bool OpenCalls::Received(const Frame& frame) {
   return Settle();
 }
 
-void OpenCalls::Sent(const Frame& frame) {
+void OpenCalls::Sent(const Http2Frame& frame) {
   if (EndsStream(frame)) End(frame.stream);
 }
 

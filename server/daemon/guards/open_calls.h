@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "server/daemon/guards/byte_pool.h"
-#include "server/daemon/guards/frame_reader.h"
+#include "server/daemon/guards/http2_frame_reader.h"
 
 namespace muster::daemon {
 
@@ -32,9 +32,9 @@ class OpenCalls {
 
   // Takes the client's next frame. Returns false if there is no room for it; the connection must
   // then be closed.
-  bool Received(const Frame& frame);
+  bool Received(const Http2Frame& frame);
   // Takes the server's next frame.
-  void Sent(const Frame& frame);
+  void Sent(const Http2Frame& frame);
 
  private:
   void End(uint32_t stream);

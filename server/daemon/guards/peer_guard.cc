@@ -6,28 +6,28 @@ PeerGuard::PeerGuard(BytePool* unadmitted) {
   if (unadmitted != nullptr) calls_.emplace(unadmitted);
 }
 
-PeerGuard::Verdict PeerGuard::Received(absl::string_view bytes) {
+PeerGuard::Result PeerGuard::Received(absl::string_view bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  while (verdict_ == Verdict::kFine) {
-    const std::optional<Frame> frame = received_.Next(&bytes);
+  while (result_ == Result::kOk) {
+    const std::optional<Http2Frame> frame = received_.Next(&bytes);
     if (!frame) break;
     Follow(*frame);
   }
-  return verdict_;
+  return result_;
 }
 
-void PeerGuard::Follow(const Frame& frame) {
+void PeerGuard::Follow(const Http2Frame& frame) {
   if (!headers_.Admit(frame)) {
-    verdict_ = Verdict::kLongHeaders;
+    result_ = Result::kHeadersTooLong;
   } else if (calls_ && !calls_->Received(frame)) {
-    verdict_ = Verdict::kHoldsTooMuch;
+    result_ = Result::kTooMuchMemory;
   }
 }
 
 void PeerGuard::Sent(absl::string_view bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!calls_) return;
-  while (const std::optional<Frame> frame = sent_.Next(&bytes)) calls_->Sent(*frame);
+  while (const std::optional<Http2Frame> frame = sent_.Next(&bytes)) calls_->Sent(*frame);
 }
 
 void PeerGuard::Admit() {

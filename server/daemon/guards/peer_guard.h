@@ -6,8 +6,8 @@
 
 #include "absl/strings/string_view.h"
 #include "server/daemon/guards/byte_pool.h"
-#include "server/daemon/guards/frame_reader.h"
 #include "server/daemon/guards/header_guard.h"
+#include "server/daemon/guards/http2_frame_reader.h"
 #include "server/daemon/guards/open_calls.h"
 
 namespace muster::daemon {
@@ -17,27 +17,27 @@ namespace muster::daemon {
 // Thread-safe: one thread reads from a connection while another thread writes to it.
 class PeerGuard {
  public:
-  enum class Verdict { kFine, kLongHeaders, kHoldsTooMuch };
+  enum class Result { kOk, kHeadersTooLong, kTooMuchMemory };
 
   // Starts at the beginning of a connection. Peers that are not admitted share the pool
   // `unadmitted`. Null: peers need no admission.
   explicit PeerGuard(BytePool* unadmitted);
 
-  // Takes bytes that came from the peer. If the result is not kFine, the connection must be closed,
+  // Takes bytes that came from the peer. If the result is not kOk, the connection must be closed,
   // and the result stays the same from then on.
-  Verdict Received(absl::string_view bytes);
+  Result Received(absl::string_view bytes);
   // Takes bytes that were sent to the peer.
   void Sent(absl::string_view bytes);
   // Lifts the bound on the memory of the peer's calls, because one of them was admitted.
   void Admit();
 
  private:
-  void Follow(const Frame& frame);
+  void Follow(const Http2Frame& frame);
 
   std::mutex mutex_;  // guards the members below
-  Verdict verdict_ = Verdict::kFine;
-  FrameReader received_{FrameReader::kClientPreface};
-  FrameReader sent_{0};
+  Result result_ = Result::kOk;
+  Http2FrameReader received_{Http2FrameReader::kClientPreface};
+  Http2FrameReader sent_{0};
   HeaderGuard headers_;
   std::optional<OpenCalls> calls_;  // unset once a call was admitted
 };

@@ -11,19 +11,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/journal/recorder/segment_file.h"
+#include "server/journal/recorder/file_segment_writer.h"
 #include "server/journal/records/checkpoint_conversion.h"
 
 namespace muster::journal {
 namespace {
 
 // The most bytes that wait for the disk: seconds of a large job's arrivals.
-constexpr size_t kMostQueued = 16 << 20;
+constexpr size_t kMaxQueuedBytes = 16 << 20;
 // The thread is woken when this many bytes wait. Small journals have small segments, which fill up
-// soon, so their thread is woken for less. Without a wake-up it looks every kBetweenWrites.
-constexpr uint64_t kWorthWaking = 1 << 20;
-constexpr uint64_t kWakesForBound = 64;
-constexpr auto kBetweenWrites = std::chrono::milliseconds(500);
+// soon, so their thread is woken for less. Without a wake-up it looks every kWriteInterval.
+constexpr uint64_t kWakeBytes = 1 << 20;
+constexpr uint64_t kMinWakesPerBound = 64;
+constexpr auto kWriteInterval = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -41,24 +41,24 @@ struct Recorder::Chunk {
 class Recorder::Queue {
  public:
   explicit Queue(uint64_t max_bytes)
-      : worth_waking_(std::min(kWorthWaking, max_bytes / kWakesForBound)) {}
+      : wake_bytes_(std::min(kWakeBytes, max_bytes / kMinWakesPerBound)) {}
 
   // Queues records. Returns false if there is no room, or if the recording has a gap or has ended.
   bool Push(absl::string_view records) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!takes_records()) return false;
-    if (bytes_ + records.size() > kMostQueued) {
-      StopAt("the disk does not take it in time", Phase::kHeldUp);
+    if (!accepts_records()) return false;
+    if (bytes_ + records.size() > kMaxQueuedBytes) {
+      StopAt("the disk does not take it in time", Phase::kBlocked);
       return false;
     }
     Append(records);
-    if (bytes_ >= worth_waking_ && bytes_ - records.size() < worth_waking_) wakes_.notify_one();
+    if (bytes_ >= wake_bytes_ && bytes_ - records.size() < wake_bytes_) wakes_.notify_one();
     return true;
   }
 
   // Queues a checkpoint. Returns false if none is wanted. At most one is queued at a time, so it
   // does not count towards the bound.
-  bool PushSegment(Chunk::State begin) {
+  bool PushCheckpoint(Chunk::State begin) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!wants_checkpoint()) return false;
     chunks_.push_back({std::move(begin), ""});
@@ -71,9 +71,9 @@ class Recorder::Queue {
   }
 
   // Returns the reason for which recording has stopped, once after each stop, and "" otherwise.
-  std::string TakeNews() {
+  std::string TakeStopReason() {
     std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(news_, "");
+    return std::exchange(stop_reason_, "");
   }
 
   // For the writing thread; calling it means that the chunks taken before are on disk. Blocks until
@@ -82,9 +82,9 @@ class Recorder::Queue {
   bool Take(std::deque<Chunk>* out) {
     std::unique_lock<std::mutex> lock(mutex_);
     taken_bytes_ = 0;
-    if (phase_ == Phase::kHeldUp && chunks_.empty()) phase_ = Phase::kGap;
-    wakes_.wait_for(lock, kBetweenWrites,
-                    [this] { return phase_ == Phase::kClosing || bytes_ >= worth_waking_; });
+    if (phase_ == Phase::kBlocked && chunks_.empty()) phase_ = Phase::kGap;
+    wakes_.wait_for(lock, kWriteInterval,
+                    [this] { return phase_ == Phase::kClosing || bytes_ >= wake_bytes_; });
     out->clear();
     out->swap(chunks_);
     taken_bytes_ = std::exchange(bytes_, 0);
@@ -100,7 +100,7 @@ class Recorder::Queue {
   // begins.
   void OnOverdue() {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!takes_records() || has_segment()) return;
+    if (!accepts_records() || has_segment()) return;
     StopAt("the journal has come to its bound (--journal-max-bytes)", Phase::kGap);
   }
   // For the writing thread: it ends.
@@ -112,16 +112,16 @@ class Recorder::Queue {
     ended_.notify_one();
   }
 
-  // Queues the last records and blocks until everything is written, for at most `patience`. Returns
+  // Queues the last records and blocks until everything is written, for at most `timeout`. Returns
   // the number of bytes that are not written. Returns 0 if the thread had ended before; it has then
   // logged why.
-  size_t Close(const std::string& records, absl::Duration patience) {
+  size_t Close(const std::string& records, absl::Duration timeout) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (phase_ == Phase::kEnded) return 0;
     Append(records);
     phase_ = Phase::kClosing;
     wakes_.notify_one();
-    const bool ended = ended_.wait_for(lock, absl::ToChronoMilliseconds(patience),
+    const bool ended = ended_.wait_for(lock, absl::ToChronoMilliseconds(timeout),
                                        [this] { return phase_ == Phase::kEnded; });
     return ended ? 0 : taken_bytes_ + bytes_;
   }
@@ -130,13 +130,13 @@ class Recorder::Queue {
   enum class Phase {
     kRecording,    // records are accepted
     kSegmentFull,  // same, and a checkpoint is wanted for a new segment
-    kHeldUp,       // records are dropped until the queue is on disk
+    kBlocked,      // records are dropped until the queue is on disk
     kGap,          // records are dropped until a checkpoint comes; one is wanted
     kClosing,      // the last records are queued
     kEnded,        // the thread has ended: all is written, or a write has failed
   };
 
-  bool takes_records() const {
+  bool accepts_records() const {
     return phase_ == Phase::kRecording || phase_ == Phase::kSegmentFull;
   }
   // Returns whether a new segment is queued.
@@ -156,12 +156,12 @@ class Recorder::Queue {
     Encoder::AppendEnd(why, 0, &end);
     Append(end);
     const absl::string_view then =
-        phase == Phase::kHeldUp ? "once the disk has, it goes on" : "it goes on";
-    news_ = absl::StrCat(why, "; ", then, " at a moment at which nobody waits for anybody");
+        phase == Phase::kBlocked ? "once the disk has, it goes on" : "it goes on";
+    stop_reason_ = absl::StrCat(why, "; ", then, " at a moment at which nobody waits for anybody");
     phase_ = phase;
   }
 
-  const uint64_t worth_waking_;
+  const uint64_t wake_bytes_;
   std::mutex mutex_;
   std::condition_variable wakes_;
   std::condition_variable ended_;
@@ -169,29 +169,29 @@ class Recorder::Queue {
   std::deque<Chunk> chunks_;
   size_t bytes_ = 0;        // of the queued records
   size_t taken_bytes_ = 0;  // of the records that the thread is writing
-  std::string news_;
+  std::string stop_reason_;
 };
 
 // The loop of the thread that writes.
 class Recorder::Writer {
  public:
-  Writer(std::unique_ptr<Segments> files, std::shared_ptr<const Fingerprints> fingerprints,
+  Writer(std::unique_ptr<SegmentWriter> files, std::shared_ptr<const PayloadHasher> hasher,
          std::shared_ptr<Queue> queue)
-      : files_(std::move(files)),
-        fingerprints_(std::move(fingerprints)),
-        values_(*fingerprints_),
+      : segments_(std::move(files)),
+        hasher_(std::move(hasher)),
+        values_(*hasher_),
         queue_(std::move(queue)) {}
 
   // Runs until the last record is written, or a write fails.
   absl::Status Run() {
-    if (absl::Status s = files_->Open(); !s.ok()) return s;
+    if (absl::Status s = segments_->Open(); !s.ok()) return s;
     for (std::deque<Chunk> chunks; queue_->Take(&chunks);) {
       for (Chunk& chunk : chunks) {
         if (absl::Status s = Write(&chunk); !s.ok()) return s;
       }
-      if (files_->overdue()) {
+      if (segments_->overdue()) {
         queue_->OnOverdue();
-      } else if (files_->full()) {
+      } else if (segments_->full()) {
         queue_->OnFull();
       }
     }
@@ -204,7 +204,7 @@ class Recorder::Writer {
       if (absl::Status s = BeginSegment(&*chunk->begins_with); !s.ok()) return s;
       chunk->begins_with.reset();  // frees its values, which may be large
     }
-    return chunk->records.empty() ? absl::OkStatus() : files_->Append(chunk->records);
+    return chunk->records.empty() ? absl::OkStatus() : segments_->Append(chunk->records);
   }
 
   absl::Status BeginSegment(Chunk::State* begin) {
@@ -212,40 +212,41 @@ class Recorder::Writer {
     *checkpoint.mutable_state() = ToProto(begin->checkpoint, &values_);
     std::string bytes;
     Encoder::Append(std::move(begin->record), &bytes);
-    if (absl::Status s = files_->CheckRoomAfter(bytes.size()); !s.ok()) return EndWith(s);
-    if (absl::Status s = files_->Rotate(); !s.ok()) return s;
-    return files_->Append(bytes);
+    if (absl::Status s = segments_->CheckRoomAfter(bytes.size()); !s.ok()) return EndJournal(s);
+    if (absl::Status s = segments_->Rotate(); !s.ok()) return s;
+    return segments_->Append(bytes);
   }
 
   // Ends the journal with this reason, which a replay then shows too.
-  absl::Status EndWith(const absl::Status& why) {
+  absl::Status EndJournal(const absl::Status& why) {
     std::string end;
     Encoder::AppendEnd(why.message(), 0, &end);
-    const absl::Status written = files_->Append(end);
+    const absl::Status written = segments_->Append(end);
     return written.ok() ? why : written;
   }
 
-  const std::unique_ptr<Segments> files_;
-  const std::shared_ptr<const Fingerprints> fingerprints_;
-  ValueFingerprints values_;
+  const std::unique_ptr<SegmentWriter> segments_;
+  const std::shared_ptr<const PayloadHasher> hasher_;
+  CachedValueHasher values_;
   const std::shared_ptr<Queue> queue_;
 };
 
 Recorder::Recorder(RecorderOptions options, const core::Options& core, core::Time now,
                    std::shared_ptr<spdlog::logger> logger)
-    : Recorder(std::make_unique<SegmentFile>(options.path, options.max_bytes, core.daemon_version),
-               options, core, now, std::move(logger)) {}
+    : Recorder(
+          std::make_unique<FileSegmentWriter>(options.path, options.max_bytes, core.daemon_version),
+          options, core, now, std::move(logger)) {}
 
-Recorder::Recorder(std::unique_ptr<Segments> files, const RecorderOptions& options,
+Recorder::Recorder(std::unique_ptr<SegmentWriter> files, const RecorderOptions& options,
                    const core::Options& core, core::Time now,
                    std::shared_ptr<spdlog::logger> logger)
-    : fingerprints_(std::make_shared<const Fingerprints>()),
+    : hasher_(std::make_shared<const PayloadHasher>()),
       logger_(std::move(logger)),
-      last_words_(options.last_words),
+      flush_limit_(options.flush_limit),
       queue_(std::make_shared<Queue>(options.max_bytes)) {
   encoder_.AppendStart(core, now, &encoded_);
   queue_->Push(encoded_);
-  auto writer = std::make_unique<Writer>(std::move(files), fingerprints_, queue_);
+  auto writer = std::make_unique<Writer>(std::move(files), hasher_, queue_);
   std::thread([writer = std::move(writer), queue = queue_, logger = logger_]() mutable {
     const absl::Status status = writer->Run();
     writer.reset();
@@ -260,11 +261,11 @@ Recorder::Recorder(std::unique_ptr<Segments> files, const RecorderOptions& optio
 Recorder::~Recorder() {
   encoded_.clear();
   Encoder::AppendEnd("the daemon has stopped", missing_, &encoded_);
-  const size_t unwritten = queue_->Close(encoded_, last_words_);
+  const size_t unwritten = queue_->Close(encoded_, flush_limit_);
   if (unwritten == 0) return;
   logger_->error(
       "the last {} bytes of the journal are not written: the disk has not taken them within {} s",
-      unwritten, absl::ToDoubleSeconds(last_words_));
+      unwritten, absl::ToDoubleSeconds(flush_limit_));
 }
 
 std::string Recorder::Add(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
@@ -274,7 +275,7 @@ std::string Recorder::Add(const StepInput& step, core::Time now, absl::Span<cons
   encoder_.AppendStep(step, now, draws, effects, &encoded_);
   if (queue_->Push(encoded_)) return "";
   ++missing_;
-  return queue_->TakeNews();
+  return queue_->TakeStopReason();
 }
 
 bool Recorder::wants_checkpoint() const { return queue_->wants_checkpoint(); }
@@ -283,7 +284,7 @@ void Recorder::Add(core::Checkpoint checkpoint, const core::Options& core, core:
   // A copy, because the steps that follow are timed from the checkpoint only if it is queued.
   Encoder encoder = encoder_;
   Record record = encoder.BeginCheckpoint(core, now, steps_);
-  if (!queue_->PushSegment({std::move(record), std::move(checkpoint)})) return;
+  if (!queue_->PushCheckpoint({std::move(record), std::move(checkpoint)})) return;
   encoder_ = encoder;
   missing_ = 0;
 }

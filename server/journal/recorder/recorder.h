@@ -10,7 +10,7 @@
 #include "server/core/api/checkpoint.h"
 #include "server/core/api/effects.h"
 #include "server/core/api/options.h"
-#include "server/journal/recorder/segments.h"
+#include "server/journal/recorder/segment_writer.h"
 #include "server/journal/records/encoder.h"
 #include "server/journal/records/kept_request.h"
 #include "spdlog/logger.h"
@@ -21,7 +21,7 @@ struct RecorderOptions {
   std::string path;
   uint64_t max_bytes = 256 << 20;  // of all segments together
   // The longest time that the destructor waits for the disk.
-  absl::Duration last_words = absl::Seconds(1);
+  absl::Duration flush_limit = absl::Seconds(1);
 };
 
 // The recorder of one daemon's journal. Callers never wait for the disk: records go to a queue in
@@ -41,9 +41,9 @@ class Recorder {
   Recorder(RecorderOptions options, const core::Options& core, core::Time now,
            std::shared_ptr<spdlog::logger> logger);
   // Same, with another kind of files. The thread destroys `files` when it ends.
-  Recorder(std::unique_ptr<Segments> files, const RecorderOptions& options,
+  Recorder(std::unique_ptr<SegmentWriter> files, const RecorderOptions& options,
            const core::Options& core, core::Time now, std::shared_ptr<spdlog::logger> logger);
-  // Blocks until everything is written, for at most RecorderOptions::last_words. Logs what is not
+  // Blocks until everything is written, for at most RecorderOptions::flush_limit. Logs what is not
   // written then.
   ~Recorder();
 
@@ -58,16 +58,16 @@ class Recorder {
   void Add(core::Checkpoint checkpoint, const core::Options& core, core::Time now);
 
   // Returns the fingerprint function for Keep(). Thread-safe.
-  const Fingerprints& fingerprints() const { return *fingerprints_; }
+  const PayloadHasher& hasher() const { return *hasher_; }
 
  private:
   class Queue;
   struct Chunk;
   class Writer;
 
-  const std::shared_ptr<const Fingerprints> fingerprints_;
+  const std::shared_ptr<const PayloadHasher> hasher_;
   const std::shared_ptr<spdlog::logger> logger_;
-  const absl::Duration last_words_;
+  const absl::Duration flush_limit_;
   Encoder encoder_;
   std::string encoded_;   // the current record; its memory is reused
   uint64_t steps_ = 0;    // since the start

@@ -83,7 +83,7 @@ core::Checkpoint::Claimed FromProto(const ClaimedGroup& in) {
   return {in.rank(), {in.digest(), in.next_sequence(), in.finished(), in.released(), in.closed()}};
 }
 
-Lease ToProto(const core::Checkpoint::Lease& in, ValueFingerprints* fingerprints) {
+Lease ToProto(const core::Checkpoint::Lease& in, CachedValueHasher* hasher) {
   Lease out;
   out.set_name(in.key.name);
   out.set_node_id(in.key.node_id);
@@ -94,13 +94,13 @@ Lease ToProto(const core::Checkpoint::Lease& in, ValueFingerprints* fingerprints
   if (!in.result) return out;
   out.set_completed(true);
   out.mutable_value()->set_size_bytes(in.result->value->size());
-  out.mutable_value()->set_fingerprint(fingerprints->Of(in.result->value));
+  out.mutable_value()->set_fingerprint(hasher->Hash(in.result->value));
   out.set_error_code(static_cast<uint32_t>(in.result->error.code()));
   out.set_error_message(std::string(in.result->error.message()));
   return out;
 }
 
-absl::StatusOr<core::Checkpoint::Lease> FromProto(const Lease& in, StandIns* stand_ins) {
+absl::StatusOr<core::Checkpoint::Lease> FromProto(const Lease& in, SyntheticPayloads* synthetic) {
   core::Checkpoint::Lease out;
   out.key = {in.of_job() ? core::LeaseScope::kJob : core::LeaseScope::kNode, in.node_id(),
              in.name()};
@@ -109,7 +109,7 @@ absl::StatusOr<core::Checkpoint::Lease> FromProto(const Lease& in, StandIns* sta
   out.request_id = in.request_id();
   if (!in.completed()) return out;
   absl::StatusOr<std::string> value =
-      stand_ins->For({in.value().size_bytes(), in.value().fingerprint()});
+      synthetic->For({in.value().size_bytes(), in.value().fingerprint()});
   if (!value.ok()) return value.status();
   const auto code = static_cast<absl::StatusCode>(in.error_code());
   out.result = core::LeaseResult{in.token(), absl::Status(code, in.error_message()),
@@ -119,26 +119,26 @@ absl::StatusOr<core::Checkpoint::Lease> FromProto(const Lease& in, StandIns* sta
 
 }  // namespace
 
-uint64_t ValueFingerprints::Of(const core::Bytes& value) {
-  const auto known = before_.find(value);
-  if (known == before_.end()) return latest_[value] = fingerprints_.Of(*value);
-  return latest_.insert(before_.extract(known)).position->second;
+uint64_t CachedValueHasher::Hash(const core::Bytes& value) {
+  const auto known = previous_.find(value);
+  if (known == previous_.end()) return latest_[value] = hasher_.Hash(*value);
+  return latest_.insert(previous_.extract(known)).position->second;
 }
 
-void ValueFingerprints::BeginCheckpoint() {
-  before_ = std::move(latest_);
+void CachedValueHasher::BeginCheckpoint() {
+  previous_ = std::move(latest_);
   latest_.clear();
 }
 
-State ToProto(const core::Checkpoint& checkpoint, ValueFingerprints* fingerprints) {
-  fingerprints->BeginCheckpoint();
+State ToProto(const core::Checkpoint& checkpoint, CachedValueHasher* hasher) {
+  hasher->BeginCheckpoint();
   State out;
   out.set_epoch_number(checkpoint.epoch.number);
   out.set_epoch_nonce(checkpoint.epoch.nonce);
   for (const auto& member : checkpoint.members) *out.add_members() = ToProto(member);
   for (const auto& group : checkpoint.groups) *out.add_groups() = ToProto(group);
   for (const auto& group : checkpoint.claimed_groups) *out.add_claimed_groups() = ToProto(group);
-  for (const auto& lease : checkpoint.leases) *out.add_leases() = ToProto(lease, fingerprints);
+  for (const auto& lease : checkpoint.leases) *out.add_leases() = ToProto(lease, hasher);
   out.set_highest_epoch_number(checkpoint.highest_epoch);
   out.set_highest_token(checkpoint.highest_token);
   out.set_last_session(checkpoint.last_session);
@@ -148,7 +148,7 @@ State ToProto(const core::Checkpoint& checkpoint, ValueFingerprints* fingerprint
   return out;
 }
 
-absl::StatusOr<core::Checkpoint> FromProto(const State& in, StandIns* stand_ins) {
+absl::StatusOr<core::Checkpoint> FromProto(const State& in, SyntheticPayloads* synthetic) {
   core::Checkpoint out;
   out.epoch = {in.epoch_number(), in.epoch_nonce()};
   for (const Member& member : in.members()) out.members.push_back(FromProto(member));
@@ -157,7 +157,7 @@ absl::StatusOr<core::Checkpoint> FromProto(const State& in, StandIns* stand_ins)
     out.claimed_groups.push_back(FromProto(group));
   }
   for (const Lease& lease : in.leases()) {
-    absl::StatusOr<core::Checkpoint::Lease> known = FromProto(lease, stand_ins);
+    absl::StatusOr<core::Checkpoint::Lease> known = FromProto(lease, synthetic);
     if (!known.ok()) return known.status();
     out.leases.push_back(*std::move(known));
   }

@@ -29,27 +29,27 @@ class Mixer {
   bool empty_ = true;
 };
 
-void AddEnd(uint64_t waiter, const absl::Status& status, Mixer* answers, Mixer* words) {
+void AddEnd(uint64_t waiter, const absl::Status& status, Mixer* answers, Mixer* texts) {
   answers->Add(waiter << 5 | static_cast<uint64_t>(status.code()));
-  if (!status.ok()) words->Add(status.message());
+  if (!status.ok()) texts->Add(status.message());
 }
 
 }  // namespace
 
 Digest DigestOf(const core::Effects& effects) {
   Mixer answers;
-  Mixer words;
+  Mixer texts;
   for (const core::Reply& reply : effects.replies) {
-    AddEnd(reply.waiter, reply.status, &answers, &words);
+    AddEnd(reply.waiter, reply.status, &answers, &texts);
   }
   for (const core::StreamEvent& event : effects.events) {
-    words.Add(event.stream << 4 | event.event->index() << 1 | uint64_t{event.urgent});
+    texts.Add(event.stream << 4 | event.event->index() << 1 | uint64_t{event.urgent});
   }
   for (const core::StreamEnd& end : effects.ends) {
-    AddEnd(end.stream, end.status, &answers, &words);
+    AddEnd(end.stream, end.status, &answers, &texts);
   }
-  for (const core::LogLine& line : effects.log) words.Add(line.text);
-  return {answers.Result(), words.Result()};
+  for (const core::LogLine& line : effects.log) texts.Add(line.text);
+  return {answers.Result(), texts.Result()};
 }
 
 }  // namespace muster::journal

@@ -13,7 +13,7 @@ struct Digest {
   // The calls and streams that were ended, and their status codes.
   uint32_t answers = 0;
   // The events that were sent, and the texts of errors and of the log.
-  uint32_t words = 0;
+  uint32_t texts = 0;
 };
 
 Digest DigestOf(const core::Effects& effects);

@@ -27,7 +27,7 @@ constexpr uint8_t BytesTag(int field) {
 
 // The encoding of a Step's numbers, which precede its other fields. The generated code would take
 // three times as long, because it fills in a message first.
-class Numbers {
+class NumberFields {
  public:
   void Add(int field, uint64_t value) {
     if (value == 0) return;
@@ -44,8 +44,8 @@ class Numbers {
   }
 
  private:
-  static constexpr size_t kMostBytes = 3 * 11 + 2 * 5;
-  uint8_t bytes_[kMostBytes];
+  static constexpr size_t kMaxBytes = 3 * 11 + 2 * 5;
+  uint8_t bytes_[kMaxBytes];
   uint8_t* end_ = bytes_;
 };
 
@@ -81,7 +81,7 @@ std::string ReasonOf(const core::Input& input) {
 }
 
 // Encodes the fields that few steps have.
-std::string Rest(const StepInput& step, absl::Span<const uint64_t> draws) {
+std::string EncodeRareFields(const StepInput& step, absl::Span<const uint64_t> draws) {
   const KeptRequest* const kept = step.kept;
   const std::string reason = ReasonOf(step.input);
   const bool plain = kept == nullptr || (kept->payloads.empty() && kept->incarnation.empty());
@@ -91,10 +91,10 @@ std::string Rest(const StepInput& step, absl::Span<const uint64_t> draws) {
   rest.set_reason(reason);
   if (plain) return rest.SerializeAsString();
   rest.set_incarnation(kept->incarnation);
-  for (const PayloadMark& mark : kept->payloads) {
+  for (const PayloadSummary& summary : kept->payloads) {
     Payload* const payload = rest.add_payloads();
-    payload->set_size_bytes(mark.size);
-    payload->set_fingerprint(mark.fingerprint);
+    payload->set_size_bytes(summary.size);
+    payload->set_fingerprint(summary.fingerprint);
   }
   return rest.SerializeAsString();
 }
@@ -122,13 +122,13 @@ void Encoder::AppendStep(const StepInput& step, core::Time now, absl::Span<const
   const int64_t elapsed = std::max<int64_t>(0, absl::ToInt64Nanoseconds(now - last_));
   last_ += absl::Nanoseconds(elapsed);
   const Digest digest = DigestOf(effects);
-  Numbers numbers;
+  NumberFields numbers;
   numbers.Add(Step::kKindFieldNumber, KindOf(step));
   numbers.Add(Step::kWaiterFieldNumber, step.id);
   numbers.Add(Step::kElapsedNanosFieldNumber, elapsed);
   numbers.AddFixed(Step::kAnswersFieldNumber, digest.answers);
-  numbers.AddFixed(Step::kWordsFieldNumber, digest.words);
-  const std::string rest = Rest(step, draws);
+  numbers.AddFixed(Step::kTextsFieldNumber, digest.texts);
+  const std::string rest = EncodeRareFields(step, draws);
   const absl::string_view request =
       step.kept == nullptr ? absl::string_view() : absl::string_view(step.kept->bytes);
   const size_t step_size = numbers.bytes().size() + SizeOfField(request.size()) + rest.size();

@@ -6,10 +6,10 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/effects.h"
 #include "server/core/api/input.h"
 #include "server/core/api/options.h"
-#include "server/core/api/vocabulary.h"
 #include "server/journal/journal.pb.h"
 #include "server/journal/records/kept_request.h"
 

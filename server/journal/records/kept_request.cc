@@ -10,9 +10,9 @@
 #include <openssl/sha.h>
 
 namespace muster::journal {
-Fingerprints::Fingerprints() : key_(RandomBytes(SHA256_CBLOCK)) {}
+PayloadHasher::PayloadHasher() : key_(RandomBytes(SHA256_CBLOCK)) {}
 
-uint64_t Fingerprints::Of(absl::string_view payload) const {
+uint64_t PayloadHasher::Hash(absl::string_view payload) const {
   if (payload.empty()) return 0;
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256_CTX hash;

@@ -16,7 +16,7 @@
 namespace muster::journal {
 
 // The size and fingerprint of a payload, which the journal keeps instead of the payload.
-struct PayloadMark {
+struct PayloadSummary {
   uint64_t size = 0;
   uint64_t fingerprint = 0;
 };
@@ -25,18 +25,18 @@ struct PayloadMark {
 struct KeptRequest {
   InputKind kind = INPUT_KIND_UNSPECIFIED;
   std::string bytes;
-  std::vector<PayloadMark> payloads;  // in ForEachPayload's order; none: all are empty
-  std::string incarnation;            // of the secret's process; empty: no secret
+  std::vector<PayloadSummary> payloads;  // in ForEachPayload's order; none: all are empty
+  std::string incarnation;               // of the secret's process; empty: no secret
 };
 
 // A keyed hash of payloads: equal payloads have equal fingerprints, different payloads different
 // ones. Only the object knows the key, so a reader of the journal cannot guess a payload and verify
 // the guess.
-class Fingerprints {
+class PayloadHasher {
  public:
-  Fingerprints();
+  PayloadHasher();
   // Returns the fingerprint, or 0 if the payload is empty.
-  uint64_t Of(absl::string_view payload) const;
+  uint64_t Hash(absl::string_view payload) const;
 
  private:
   const std::string key_;
@@ -82,7 +82,7 @@ inline std::string* SecretOf(void*) { return nullptr; }
 // parsed from. It is used as it is if nothing must be left out; otherwise, or if it is empty, the
 // request is encoded again. The request is unchanged when this returns.
 template <typename Request>
-KeptRequest Keep(Request* request, std::string raw, const Fingerprints& fingerprints) {
+KeptRequest Keep(Request* request, std::string raw, const PayloadHasher& hasher) {
   KeptRequest kept;
   kept.kind = kKindOf<Request>;
   std::vector<std::string> taken;
@@ -92,7 +92,7 @@ KeptRequest Keep(Request* request, std::string raw, const Fingerprints& fingerpr
     taken.emplace_back().swap(*field);
   };
   ForEachPayload(request, [&](std::string* payload) {
-    kept.payloads.push_back({payload->size(), fingerprints.Of(*payload)});
+    kept.payloads.push_back({payload->size(), hasher.Hash(*payload)});
     take(payload);
   });
   if (all_kept) kept.payloads.clear();

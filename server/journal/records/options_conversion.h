@@ -3,8 +3,8 @@
 
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "server/core/api/basic_types.h"
 #include "server/core/api/options.h"
-#include "server/core/api/vocabulary.h"
 #include "server/journal/journal.pb.h"
 
 namespace muster::journal {

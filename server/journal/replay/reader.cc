@@ -20,7 +20,7 @@ namespace {
 
 // The most bytes to allocate at once. The size in a damaged frame may be far more than the file
 // contains.
-constexpr size_t kReadAtOnce = 1 << 20;
+constexpr size_t kMaxReadBytes = 1 << 20;
 constexpr int kAttempts = 10;
 
 // Returns the next `size` bytes, or fewer if the file ends.
@@ -28,7 +28,7 @@ std::string ReadBytes(std::istream& in, size_t size) {
   std::string bytes;
   while (bytes.size() < size) {
     const size_t before = bytes.size();
-    bytes.resize(std::min(size, before + kReadAtOnce));
+    bytes.resize(std::min(size, before + kMaxReadBytes));
     in.read(&bytes[before], static_cast<std::streamsize>(bytes.size() - before));
     const auto got = static_cast<size_t>(in.gcount());
     bytes.resize(before + got);
@@ -92,8 +92,8 @@ absl::Status Reader::ReadHeader() {
   if (header_.format() > kFormat) {
     return absl::FailedPreconditionError(
         absl::StrCat(name_, " is of format ", header_.format(), ", written by musterd ",
-                     Printable(header_.musterd()), "; this program reads up to format ", kFormat,
-                     ": use the muster of that version"));
+                     ReplaceUnprintable(header_.musterd()), "; this program reads up to format ",
+                     kFormat, ": use the muster of that version"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat(name_, " is damaged: it does not begin with a header"));

@@ -19,18 +19,18 @@ core::Time LimitOf(const ReplayLimit& limit, core::Time first) {
 }
 
 // Adds notes about the journal as a whole.
-void AddNotes(const ReplayLimit& limit, const Replayer& replayer, ReplayEnd* end) {
+void AddNotes(const ReplayLimit& limit, const Replayer& replayer, ReplayResult* end) {
   const auto note = [end](auto... parts) { end->notes.push_back(absl::StrCat(parts...)); };
   if (end->status.ok() && !end->first && end->notes.empty()) note("the journal holds nothing yet");
   const core::Time wanted = end->first ? LimitOf(limit, *end->first) : absl::InfiniteFuture();
   if (end->status.ok() && wanted < absl::InfiniteFuture() && end->time < wanted) {
     note("the journal ends before that time, at ", FormatUtc(end->time));
   }
-  if (replayer.left_out_steps() > 0) {
-    note(replayer.left_out_steps(), " steps are missing where the recording stopped and went on");
+  if (replayer.missing_steps() > 0) {
+    note(replayer.missing_steps(), " steps are missing where the recording stopped and went on");
   }
-  if (replayer.inexact_steps() > 0) {
-    note(replayer.inexact_steps(),
+  if (replayer.diverged_steps() > 0) {
+    note(replayer.diverged_steps(),
          " steps were answered otherwise by the daemon: what was before the oldest segment is not "
          "known in all");
   }
@@ -39,7 +39,7 @@ void AddNotes(const ReplayLimit& limit, const Replayer& replayer, ReplayEnd* end
 // A replay of the files, one after the other.
 class FileReplay {
  public:
-  FileReplay(const ReplayLimit& limit, Replayer* replayer, ReplayEnd* end)
+  FileReplay(const ReplayLimit& limit, Replayer* replayer, ReplayResult* end)
       : limit_(limit), replayer_(*replayer), end_(*end) {}
 
   // Replays one file. Returns false if the replay ends with it.
@@ -77,13 +77,13 @@ class FileReplay {
 
   const ReplayLimit limit_;
   Replayer& replayer_;
-  ReplayEnd& end_;
+  ReplayResult& end_;
 };
 
 }  // namespace
 
-ReplayEnd ReplayFiles(const std::string& path, const ReplayLimit& limit, Replayer* replayer) {
-  ReplayEnd end;
+ReplayResult ReplayFiles(const std::string& path, const ReplayLimit& limit, Replayer* replayer) {
+  ReplayResult end;
   FileReplay replay(limit, replayer, &end);
   for (const auto& segment : OpenSegments(path)) {
     if (!replay.Read(segment)) break;

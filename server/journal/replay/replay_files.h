@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/api/vocabulary.h"
+#include "server/core/api/basic_types.h"
 #include "server/journal/replay/replayer.h"
 
 namespace muster::journal {
@@ -18,7 +18,7 @@ struct ReplayLimit {
   absl::Duration elapsed = absl::InfiniteDuration();
 };
 
-struct ReplayEnd {
+struct ReplayResult {
   absl::Status status;              // errors of Reader::Open() and Replayer::Feed()
   std::vector<std::string> notes;   // what is wrong with the journal, for people
   bool damaged = false;             // a part could not be read; a note says where
@@ -28,7 +28,7 @@ struct ReplayEnd {
 
 // Replays all segments of the journal at `path`, up to the limit. A daemon may be writing the
 // journal; segments that it begins after this call are not replayed.
-ReplayEnd ReplayFiles(const std::string& path, const ReplayLimit& limit, Replayer* replayer);
+ReplayResult ReplayFiles(const std::string& path, const ReplayLimit& limit, Replayer* replayer);
 
 // Returns the time as all texts about a journal write it: "2026-11-22T20:15:00.250Z".
 std::string FormatUtc(core::Time time);

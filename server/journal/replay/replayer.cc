@@ -13,8 +13,8 @@ namespace muster::journal {
 namespace {
 
 // The range of valid times. Sums of times beyond it could overflow.
-const core::Time kFirst = absl::FromUnixSeconds(0);
-const core::Time kLast = absl::FromUnixSeconds(int64_t{10000} * 365 * 24 * 3600);
+const core::Time kMinTime = absl::FromUnixSeconds(0);
+const core::Time kMaxTime = absl::FromUnixSeconds(int64_t{10000} * 365 * 24 * 3600);
 // The bound on the ids of calls and streams.
 constexpr core::WaiterId kMaxWaiter = core::WaiterId{1} << 53;
 
@@ -35,7 +35,7 @@ absl::Status Replayer::Feed(const Record& record) {
   if (record.has_header()) return absl::OkStatus();
   const core::Time time = TimeOf(record);
   const bool goes_back = record.has_step() && time < now_;
-  if (goes_back || time < kFirst || time > kLast) {
+  if (goes_back || time < kMinTime || time > kMaxTime) {
     return absl::DataLossError(
         absl::StrCat("the journal has a record of ", absl::FormatTime(time), ", which cannot be"));
   }
@@ -93,9 +93,9 @@ absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
                      steps_of_daemon_ == checkpoint.steps();
   now_ = FromProto(checkpoint.time());
   if (known) return absl::OkStatus();
-  const absl::StatusOr<core::Checkpoint> state = FromProto(checkpoint.state(), &stand_ins_);
+  const absl::StatusOr<core::Checkpoint> state = FromProto(checkpoint.state(), &synthetic_);
   if (!state.ok()) return state.status();
-  NoteLeftOut(options->instance, checkpoint.steps());
+  CountMissingSteps(options->instance, checkpoint.steps());
   if (absl::Status s = core::Check(*state, options->limits, now_); !s.ok()) {
     return absl::DataLossError(absl::StrCat("the journal's checkpoint cannot be: ", s.message()));
   }
@@ -111,9 +111,9 @@ absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
 }
 
 // Counts the steps that are missing before a checkpoint of the same daemon.
-void Replayer::NoteLeftOut(uint64_t instance, uint64_t steps) {
+void Replayer::CountMissingSteps(uint64_t instance, uint64_t steps) {
   const bool same_daemon = core_ != nullptr && core_->options().instance == instance;
-  if (same_daemon && steps > steps_of_daemon_) left_out_steps_ += steps - steps_of_daemon_;
+  if (same_daemon && steps > steps_of_daemon_) missing_steps_ += steps - steps_of_daemon_;
 }
 
 void Replayer::FeedEnd(const End& end) {
@@ -125,9 +125,9 @@ absl::Status Replayer::FeedStep(const Step& step) {
   if (core_ == nullptr || ended_) {
     return absl::DataLossError("the journal has a step that nothing has started");
   }
-  absl::StatusOr<core::Input> input = Restore(step, &stand_ins_);
+  absl::StatusOr<core::Input> input = Restore(step, &synthetic_);
   if (!input.ok()) return input.status();
-  if (absl::Status s = NoteOpen(step.waiter(), *input); !s.ok()) return s;
+  if (absl::Status s = TrackOpenCall(step.waiter(), *input); !s.ok()) return s;
   ReplayedStep replayed{now_, step.kind(), step.waiter(), *std::move(input), {}};
   step_ = &step;
   drawn_ = 0;
@@ -143,7 +143,7 @@ absl::Status Replayer::FeedStep(const Step& step) {
 
 // Checks that the number of a new call or stream is not in use. The core relies on its caller for
 // that.
-absl::Status Replayer::NoteOpen(core::WaiterId waiter, const core::Input& input) {
+absl::Status Replayer::TrackOpenCall(core::WaiterId waiter, const core::Input& input) {
   bool is_new = true;
   std::visit(Overloaded{
                  [&](const core::CallCancelled&) { open_.erase(waiter); },
@@ -164,9 +164,9 @@ absl::Status Replayer::CheckEffects(const Step& step, const core::Effects& effec
   const Digest digest = DigestOf(effects);
   const bool answers_differ = digest.answers != step.answers();
   const bool differs =
-      answers_differ || digest.words != step.words() || drawn_ != step.draws_size();
+      answers_differ || digest.texts != step.texts() || drawn_ != step.draws_size();
   if (from_checkpoint_) {
-    inexact_steps_ += answers_differ;
+    diverged_steps_ += answers_differ;
     return absl::OkStatus();
   }
   if (!differs) return absl::OkStatus();

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "server/core/coordinator.h"
 #include "server/journal/journal.pb.h"
-#include "server/journal/records/stand_ins.h"
+#include "server/journal/records/synthetic_payloads.h"
 #include "server/journal/replay/restored_input.h"
 
 namespace muster::journal {
@@ -25,9 +25,9 @@ struct ReplayedStep {
 };
 
 // A listener to a replay.
-class Observer {
+class ReplayObserver {
  public:
-  virtual ~Observer() = default;
+  virtual ~ReplayObserver() = default;
   // Called when a daemon starts. Earlier state lives on only in the claims of its members.
   virtual void OnStart(core::Time now, const core::Options& options) = 0;
   // Called when the replay begins in the middle of a job, or continues there after a gap.
@@ -47,11 +47,11 @@ class Observer {
 //   }
 class Replayer {
  public:
-  // The largest payload that is replayed; see StandIns.
+  // The largest payload that is replayed; see SyntheticPayloads.
   static constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 31;
 
-  explicit Replayer(Observer* observer, uint64_t max_payload_bytes = kMaxPayloadBytes)
-      : observer_(observer), stand_ins_(max_payload_bytes) {}
+  explicit Replayer(ReplayObserver* observer, uint64_t max_payload_bytes = kMaxPayloadBytes)
+      : observer_(observer), synthetic_(max_payload_bytes) {}
 
   // Returns when the record happened. A record without a time happened when the previous one did.
   core::Time TimeOf(const Record& record) const;
@@ -69,23 +69,23 @@ class Replayer {
   uint64_t steps() const { return steps_; }        // of all daemons
   // Returns the number of steps whose answers differ from the daemon's. This is possible only after
   // a checkpoint, which does not contain everything.
-  uint64_t inexact_steps() const { return inexact_steps_; }
+  uint64_t diverged_steps() const { return diverged_steps_; }
   // Returns the number of steps that a daemon took while its recording had a gap.
-  uint64_t left_out_steps() const { return left_out_steps_; }
+  uint64_t missing_steps() const { return missing_steps_; }
 
  private:
   absl::Status FeedStart(const Start& start);
   absl::Status FeedCheckpoint(const Checkpoint& checkpoint);
   absl::Status FeedStep(const Step& step);
-  void NoteLeftOut(uint64_t instance, uint64_t steps);
+  void CountMissingSteps(uint64_t instance, uint64_t steps);
   void FeedEnd(const End& end);
 
   absl::StatusOr<core::Options> ReadOptions(const Options& in);
-  absl::Status NoteOpen(core::WaiterId waiter, const core::Input& input);
+  absl::Status TrackOpenCall(core::WaiterId waiter, const core::Input& input);
   absl::Status CheckEffects(const Step& step, const core::Effects& effects);
 
-  Observer* const observer_;
-  StandIns stand_ins_;
+  ReplayObserver* const observer_;
+  SyntheticPayloads synthetic_;
   std::unique_ptr<core::Coordinator> core_;
   absl::flat_hash_set<core::WaiterId> open_;  // calls and streams that have not ended
   core::Time now_;
@@ -94,8 +94,8 @@ class Replayer {
   uint64_t steps_of_daemon_ = 0;
   bool from_checkpoint_ = false;
   bool ended_ = false;  // no recording is under way
-  uint64_t inexact_steps_ = 0;
-  uint64_t left_out_steps_ = 0;
+  uint64_t diverged_steps_ = 0;
+  uint64_t missing_steps_ = 0;
 
   // The step that is being replayed, and how many of its random numbers the core has drawn.
   const Step* step_ = nullptr;

@@ -22,7 +22,7 @@ absl::Status Unreadable(const Step& step, absl::string_view why) {
 
 // Returns a made-up secret. The journal does not contain the real one. SetOwner() replaces the
 // made-up owner with the incarnation that the journal has.
-std::string StandInSecret() { return std::string(kProcessSecretBytes, '\1'); }
+std::string SyntheticSecret() { return std::string(kProcessSecretBytes, '\1'); }
 
 void ActAsOwner(v1::AttachRequest* request) {
   request->mutable_member()->set_incarnation(IncarnationOf(request->secret()));
@@ -41,28 +41,29 @@ template <typename CoreRequest>
 void SetOwner(const std::string&, CoreRequest*) {}
 
 template <typename Wire>
-absl::Status PutPayloads(const Step& step, StandIns* stand_ins, Wire* message) {
+absl::Status PutPayloads(const Step& step, SyntheticPayloads* synthetic, Wire* message) {
   int next = 0;
   absl::Status status;
   ForEachPayload(message, [&](std::string* payload) {
     if (next >= step.payloads_size() || !status.ok()) return;
-    const Payload& mark = step.payloads(next++);
-    absl::StatusOr<std::string> stand_in = stand_ins->For({mark.size_bytes(), mark.fingerprint()});
-    status = stand_in.status();
-    if (stand_in.ok()) *payload = *std::move(stand_in);
+    const Payload& summary = step.payloads(next++);
+    absl::StatusOr<std::string> payload_bytes =
+        synthetic->For({summary.size_bytes(), summary.fingerprint()});
+    status = payload_bytes.status();
+    if (payload_bytes.ok()) *payload = *std::move(payload_bytes);
   });
   return status;
 }
 
 template <typename Wire>
-absl::StatusOr<core::Input> RestoreAs(const Step& step, StandIns* stand_ins) {
+absl::StatusOr<core::Input> RestoreAs(const Step& step, SyntheticPayloads* synthetic) {
   Wire message;
   if (!message.ParseFromString(step.request())) return Unreadable(step, "its bytes are no message");
   if (std::string* const secret = SecretOf(&message); secret != nullptr) {
-    *secret = StandInSecret();
+    *secret = SyntheticSecret();
     ActAsOwner(&message);
   }
-  if (absl::Status s = PutPayloads(step, stand_ins, &message); !s.ok()) return s;
+  if (absl::Status s = PutPayloads(step, synthetic, &message); !s.ok()) return s;
   auto read = service::FromProto(std::move(message));
   if (!read.ok()) return Unreadable(step, read.status().message());
   SetOwner(step.incarnation(), &*read);
@@ -70,12 +71,13 @@ absl::StatusOr<core::Input> RestoreAs(const Step& step, StandIns* stand_ins) {
 }
 
 // Restores the request of a step. Returns nullopt if the step's kind has no request.
-std::optional<absl::StatusOr<core::Input>> RestoreRequest(const Step& step, StandIns* stand_ins) {
+std::optional<absl::StatusOr<core::Input>> RestoreRequest(const Step& step,
+                                                          SyntheticPayloads* synthetic) {
   std::optional<absl::StatusOr<core::Input>> restored;
   ForEachType(AllRequests(), [&](auto* type) {
     using Wire = std::remove_pointer_t<decltype(type)>;
     if constexpr (kKindOf<Wire> != INPUT_KIND_UNSPECIFIED) {
-      if (step.kind() == kKindOf<Wire>) restored = RestoreAs<Wire>(step, stand_ins);
+      if (step.kind() == kKindOf<Wire>) restored = RestoreAs<Wire>(step, synthetic);
     }
   });
   return restored;
@@ -83,7 +85,7 @@ std::optional<absl::StatusOr<core::Input>> RestoreRequest(const Step& step, Stan
 
 }  // namespace
 
-absl::StatusOr<core::Input> Restore(const Step& step, StandIns* stand_ins) {
+absl::StatusOr<core::Input> Restore(const Step& step, SyntheticPayloads* synthetic) {
   switch (step.kind()) {
     case INPUT_KIND_CANCEL:
       return core::CallCancelled();
@@ -98,7 +100,7 @@ absl::StatusOr<core::Input> Restore(const Step& step, StandIns* stand_ins) {
     default:
       break;
   }
-  if (auto request = RestoreRequest(step, stand_ins)) return *std::move(request);
+  if (auto request = RestoreRequest(step, synthetic)) return *std::move(request);
   return absl::DataLossError(
       absl::StrCat("the journal has a step of an unknown kind, ", step.kind()));
 }

@@ -4,13 +4,13 @@
 #include "absl/status/statusor.h"
 #include "server/core/api/input.h"
 #include "server/journal/journal.pb.h"
-#include "server/journal/records/stand_ins.h"
+#include "server/journal/records/synthetic_payloads.h"
 
 namespace muster::journal {
 
-// Returns the input of a step as the core had it, with stand-ins for payloads. Returns DATA_LOSS if
+// Returns the input of a step as the core had it, with synthetic payloads. Returns DATA_LOSS if
 // it cannot be read.
-absl::StatusOr<core::Input> Restore(const Step& step, StandIns* stand_ins);
+absl::StatusOr<core::Input> Restore(const Step& step, SyntheticPayloads* synthetic);
 
 }  // namespace muster::journal
 

@@ -14,24 +14,24 @@ namespace {
 // Most answers have one or two slices, which need no heap allocation.
 using Slices = absl::InlinedVector<grpc::Slice, 2>;
 
-// Returns a slice of the piece's memory. The slice keeps the piece alive.
-grpc::Slice SliceOf(const core::Bytes& piece) {
-  auto* const reference = new core::Bytes(piece);
+// Returns a slice of the chunk's memory. The slice keeps the chunk alive.
+grpc::Slice SliceOf(const core::Bytes& chunk) {
+  auto* const reference = new core::Bytes(chunk);
   return grpc::Slice(
-      const_cast<char*>(piece->data()), piece->size(),
+      const_cast<char*>(chunk->data()), chunk->size(),
       [](void* r) { delete static_cast<core::Bytes*>(r); }, reference);
 }
 
-Slices SlicesOf(const Pieces& pieces) {
+Slices SlicesOf(const MessageChunks& chunks) {
   Slices slices;
-  for (const core::Bytes& piece : pieces) slices.push_back(SliceOf(piece));
+  for (const core::Bytes& chunk : chunks) slices.push_back(SliceOf(chunk));
   return slices;
 }
 
 // Returns the encoding that the slot holds. If there is none, makes it and stores it in the slot.
 // Two threads may both find the slot empty and both make the encoding; the results are equal, so
 // either may stay.
-Slices FindOrMake(core::EncodingSlot* slot, absl::FunctionRef<Pieces()> make) {
+Slices FindOrEncode(core::EncodingSlot* slot, absl::FunctionRef<MessageChunks()> make) {
   if (slot == nullptr) return SlicesOf(make());
   std::shared_ptr<const void> known = std::atomic_load(&slot->encoding);
   if (known == nullptr) {
@@ -57,9 +57,9 @@ absl::Status CheckFitsOneMessage(size_t size) {
 
 }  // namespace
 
-absl::Status MakeAnswer(core::EncodingSlot* slot, absl::FunctionRef<Pieces()> shared,
+absl::Status MakeAnswer(core::EncodingSlot* slot, absl::FunctionRef<MessageChunks()> shared,
                         const std::string& own, grpc::ByteBuffer* out) {
-  Slices slices = FindOrMake(slot, shared);
+  Slices slices = FindOrEncode(slot, shared);
   slices.push_back(grpc::Slice(own));
   if (absl::Status s = CheckFitsOneMessage(SizeOf(slices)); !s.ok()) return s;
   grpc::ByteBuffer(slices.data(), slices.size()).Swap(out);

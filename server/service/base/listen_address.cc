@@ -60,7 +60,7 @@ absl::Status ExplainErrno(const HostPort& address, absl::string_view flag, int e
 }  // namespace
 
 absl::StatusOr<HostPort> ParseListenAddress(absl::string_view text) {
-  absl::StatusOr<HostPort> address = ParseHostPort(text, /*least_port=*/0);
+  absl::StatusOr<HostPort> address = ParseHostPort(text, /*min_port=*/0);
   if (address.ok()) return address;
   return absl::InvalidArgumentError(
       absl::StrCat("listen address: ", address.status().message(),

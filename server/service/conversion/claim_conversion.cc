@@ -6,7 +6,7 @@
 namespace muster::service {
 namespace {
 
-core::RosterEntry ReadRosterEntry(const v1::RosterEntry& in, Reader& r) {
+core::RosterEntry ReadRosterEntry(const v1::RosterEntry& in, RequestReader& r) {
   core::RosterEntry out{
       ReadIdentity(in.member(), "claim.roster.member", r), in.local_rank(), in.node_rank(), {}};
   if (in.has_previous_rank()) out.previous_rank = in.previous_rank();
@@ -14,7 +14,7 @@ core::RosterEntry ReadRosterEntry(const v1::RosterEntry& in, Reader& r) {
   return out;
 }
 
-core::FailureClaim ReadFailure(const v1::Failure& in, Reader& r) {
+core::FailureClaim ReadFailure(const v1::Failure& in, RequestReader& r) {
   core::FailureClaim out;
   if (in.has_rank()) out.rank = in.rank();
   out.member = ReadIdentity(in.member(), "claim.broken.failures.member", r);
@@ -24,7 +24,7 @@ core::FailureClaim ReadFailure(const v1::Failure& in, Reader& r) {
   return out;
 }
 
-core::BrokenClaim ReadBroken(const v1::BrokenClaim& in, Reader& r) {
+core::BrokenClaim ReadBroken(const v1::BrokenClaim& in, RequestReader& r) {
   core::BrokenClaim out;
   out.reason = in.reason();
   r.Require(!out.reason.empty(), "claim.broken.reason", "is empty");
@@ -32,7 +32,7 @@ core::BrokenClaim ReadBroken(const v1::BrokenClaim& in, Reader& r) {
   return out;
 }
 
-void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
+void ReadEpochClaim(const v1::Claim& in, RequestReader& r, core::Claim* out) {
   out->epoch = Convert(in.epoch());
   out->rank = in.rank();
   if (in.roster_size() > 0) {
@@ -55,7 +55,7 @@ void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
 
 }  // namespace
 
-core::Claim ReadClaim(v1::Claim&& in, Reader& r) {
+core::Claim ReadClaim(v1::Claim&& in, RequestReader& r) {
   core::Claim out;
   if (in.has_epoch()) ReadEpochClaim(in, r, &out);
   for (const v1::HeldLease& held : in.held_leases()) {

@@ -7,8 +7,8 @@
 
 namespace muster::service {
 
-// Converts a claim. Notes malformed fields in the Reader. The core judges everything else.
-core::Claim ReadClaim(v1::Claim&& in, Reader& r);
+// Converts a claim. Notes malformed fields in the RequestReader. The core judges everything else.
+core::Claim ReadClaim(v1::Claim&& in, RequestReader& r);
 
 }  // namespace muster::service
 

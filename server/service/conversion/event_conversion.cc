@@ -75,7 +75,7 @@ void Fill(const core::GroupsClosed& in, v1::GroupsClosed* out) {
   for (const std::string& digest : in.settled) out->add_settled(digest);
 }
 
-struct Writer {
+struct EventWriter {
   core::Time now;
   const core::Options& options;
   v1::AttachResponse* out;
@@ -94,7 +94,7 @@ struct Writer {
 
 v1::AttachResponse ToProto(const core::Event& event, core::Time now, const core::Options& options) {
   v1::AttachResponse out;
-  std::visit(Writer{now, options, &out}, event);
+  std::visit(EventWriter{now, options, &out}, event);
   return out;
 }
 

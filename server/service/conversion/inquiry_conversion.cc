@@ -17,7 +17,7 @@ namespace {
 
 // Reads the identity of a launcher. Its id is as secret as a process's secret, so others are told
 // a hash of it.
-core::LauncherIdentity Read(const v1::LauncherIdentity& in, Reader& r) {
+core::LauncherIdentity Read(const v1::LauncherIdentity& in, RequestReader& r) {
   r.Require(in.id().size() == kProcessSecretBytes, "launcher.id", [&] {
     return absl::StrCat("has ", in.id().size(), " bytes; expected ", kProcessSecretBytes);
   });
@@ -28,12 +28,12 @@ core::LauncherIdentity Read(const v1::LauncherIdentity& in, Reader& r) {
   return out;
 }
 
-core::CommunicatorCount Read(const v1::CommunicatorCount& in, Reader& r) {
+core::CommunicatorCount Read(const v1::CommunicatorCount& in, RequestReader& r) {
   return {in.name(), in.operation(), in.begun(), in.ended(),
           ReadDuration(in.since(), "ranks.communicators.since", r)};
 }
 
-core::RankObservation Read(v1::RankObservation&& in, Reader& r) {
+core::RankObservation Read(v1::RankObservation&& in, RequestReader& r) {
   core::RankObservation out;
   out.incarnation = ReadSecret(in.secret(), r);
   if (in.has_rank()) out.rank = in.rank();
@@ -100,7 +100,7 @@ absl::StatusOr<core::InquiryRequest> FromProto(v1::RequestInquiryRequest&& in) {
 }
 
 absl::StatusOr<core::InquiryReport> FromProto(v1::ReportInquiryRequest&& in) {
-  Reader r("ReportInquiryRequest");
+  RequestReader r("ReportInquiryRequest");
   core::InquiryReport out;
   out.job_id = in.job_id();
   out.number = in.number();
@@ -115,9 +115,9 @@ absl::StatusOr<core::InquiryReport> FromProto(v1::ReportInquiryRequest&& in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::InquiryQuestion> FromProto(v1::GetInquiryRequest&& in) {
-  Reader r("GetInquiryRequest");
-  core::InquiryQuestion out;
+absl::StatusOr<core::InquiryQuery> FromProto(v1::GetInquiryRequest&& in) {
+  RequestReader r("GetInquiryRequest");
+  core::InquiryQuery out;
   out.job_id = in.job_id();
   out.after = in.after();
   if (in.has_wait_timeout()) out.wait_timeout = ReadDuration(in.wait_timeout(), "wait_timeout", r);

@@ -28,7 +28,7 @@ absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnat
 
 // Reads the part that all kinds of collectives share. Their requests have no common base class.
 template <typename Request>
-core::CollectiveRequest ReadCollective(core::CollectiveKind kind, Request& in, Reader& r) {
+core::CollectiveRequest ReadCollective(core::CollectiveKind kind, Request& in, RequestReader& r) {
   r.RequirePresent(in.has_context(), "context");
   v1::CollectiveContext& context = *in.mutable_context();
   core::CollectiveRequest out;
@@ -46,7 +46,7 @@ core::CollectiveRequest ReadCollective(core::CollectiveKind kind, Request& in, R
   return out;
 }
 
-core::CollectiveKind ReadKind(v1::CollectiveKind in, Reader& r) {
+core::CollectiveKind ReadKind(v1::CollectiveKind in, RequestReader& r) {
   switch (in) {
     case v1::COLLECTIVE_KIND_BARRIER:
       return core::CollectiveKind::kBarrier;
@@ -62,7 +62,7 @@ core::CollectiveKind ReadKind(v1::CollectiveKind in, Reader& r) {
   }
 }
 
-core::ArrivalPart ReadPart(v1::NodeArrival* in, Reader& r) {
+core::ArrivalPart ReadPart(v1::NodeArrival* in, RequestReader& r) {
   r.Require(in->has_session(), "parts.session", "is missing: each part names its member's");
   core::ArrivalPart out;
   out.session = Convert(in->session());
@@ -75,7 +75,7 @@ core::ArrivalPart ReadPart(v1::NodeArrival* in, Reader& r) {
   return out;
 }
 
-core::Fingerprint ReadFingerprint(const v1::Fingerprint& in, Reader& r) {
+core::Fingerprint ReadFingerprint(const v1::Fingerprint& in, RequestReader& r) {
   core::Fingerprint out;
   out.facts = std::make_shared<const core::Facts>(in.facts().begin(), in.facts().end());
   if (in.has_sent_at()) out.clock = ReadTime(in.sent_at(), "fingerprint.sent_at", r);
@@ -86,7 +86,7 @@ core::Fingerprint ReadFingerprint(const v1::Fingerprint& in, Reader& r) {
 }  // namespace
 
 absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
-  Reader r("AttachRequest");
+  RequestReader r("AttachRequest");
   r.RequirePresent(in.has_member(), "member");
   core::AttachRequest out;
   out.job_id = in.job_id();
@@ -104,7 +104,7 @@ absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
 }
 
 absl::StatusOr<core::JoinRequest> FromProto(v1::JoinRequest&& in) {
-  Reader r("JoinRequest");
+  RequestReader r("JoinRequest");
   core::JoinRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.world_size = in.world_size();
@@ -117,7 +117,7 @@ absl::StatusOr<core::JoinRequest> FromProto(v1::JoinRequest&& in) {
 }
 
 absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest&& in) {
-  Reader r("RejoinRequest");
+  RequestReader r("RejoinRequest");
   core::RejoinRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   r.Require(in.claim().has_epoch(), "claim.epoch",
@@ -127,12 +127,12 @@ absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest&& in) {
 }
 
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::BarrierRequest&& in) {
-  Reader r("BarrierRequest");
+  RequestReader r("BarrierRequest");
   return r.Result(ReadCollective(core::CollectiveKind::kBarrier, in, r));
 }
 
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest&& in) {
-  Reader r("BroadcastRequest");
+  RequestReader r("BroadcastRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kBroadcast, in, r);
   out.root = in.root();
   out.payload = Convert(std::move(*in.mutable_payload()));
@@ -140,7 +140,7 @@ absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest&& in) {
 }
 
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest&& in) {
-  Reader r("GatherRequest");
+  RequestReader r("GatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kGather, in, r);
   out.root = in.root();
   out.payload = Convert(std::move(*in.mutable_payload()));
@@ -148,14 +148,14 @@ absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest&& in) {
 }
 
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest&& in) {
-  Reader r("AllGatherRequest");
+  RequestReader r("AllGatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kAllGather, in, r);
   out.payload = Convert(std::move(*in.mutable_payload()));
   return r.Result(std::move(out));
 }
 
 absl::StatusOr<core::NodeCollectiveRequest> FromProto(v1::NodeCollectiveRequest&& in) {
-  Reader r("NodeCollectiveRequest");
+  RequestReader r("NodeCollectiveRequest");
   core::NodeCollectiveRequest out;
   out.call = ReadCollective(ReadKind(in.kind(), r), in, r);
   out.call.root = in.root();
@@ -165,7 +165,7 @@ absl::StatusOr<core::NodeCollectiveRequest> FromProto(v1::NodeCollectiveRequest&
 }
 
 absl::StatusOr<core::WithdrawRequest> FromProto(v1::WithdrawArrivalRequest&& in) {
-  Reader r("WithdrawArrivalRequest");
+  RequestReader r("WithdrawArrivalRequest");
   core::WithdrawRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
@@ -175,7 +175,7 @@ absl::StatusOr<core::WithdrawRequest> FromProto(v1::WithdrawArrivalRequest&& in)
 }
 
 absl::StatusOr<core::ReleaseRequest> FromProto(v1::ReleaseGroupsRequest&& in) {
-  Reader r("ReleaseGroupsRequest");
+  RequestReader r("ReleaseGroupsRequest");
   core::ReleaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
@@ -187,7 +187,7 @@ absl::StatusOr<core::ReleaseRequest> FromProto(v1::ReleaseGroupsRequest&& in) {
 }
 
 absl::StatusOr<core::AcquireLeaseRequest> FromProto(v1::AcquireLeaseRequest&& in) {
-  Reader r("AcquireLeaseRequest");
+  RequestReader r("AcquireLeaseRequest");
   core::AcquireLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
@@ -198,7 +198,7 @@ absl::StatusOr<core::AcquireLeaseRequest> FromProto(v1::AcquireLeaseRequest&& in
 }
 
 absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& in) {
-  Reader r("CompleteLeaseRequest");
+  RequestReader r("CompleteLeaseRequest");
   core::CompleteLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.name = in.name();
@@ -209,7 +209,7 @@ absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& 
 }
 
 absl::StatusOr<core::AbandonLeaseRequest> FromProto(v1::AbandonLeaseRequest&& in) {
-  Reader r("AbandonLeaseRequest");
+  RequestReader r("AbandonLeaseRequest");
   core::AbandonLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.name = in.name();
@@ -219,7 +219,7 @@ absl::StatusOr<core::AbandonLeaseRequest> FromProto(v1::AbandonLeaseRequest&& in
 }
 
 absl::StatusOr<core::LeaveRequest> FromProto(v1::LeaveRequest&& in) {
-  Reader r("LeaveRequest");
+  RequestReader r("LeaveRequest");
   core::LeaveRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
@@ -227,14 +227,14 @@ absl::StatusOr<core::LeaveRequest> FromProto(v1::LeaveRequest&& in) {
 }
 
 absl::StatusOr<core::StopRequest> FromProto(v1::RequestStopRequest&& in) {
-  Reader r("RequestStopRequest");
+  RequestReader r("RequestStopRequest");
   core::StopRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   return r.Result(std::move(out));
 }
 
 absl::StatusOr<core::ProcessStateReport> FromProto(v1::ReportProcessStateRequest&& in) {
-  Reader r("ReportProcessStateRequest");
+  RequestReader r("ReportProcessStateRequest");
   r.Require(in.state() == v1::PROCESS_STATE_RUNNING || in.state() == v1::PROCESS_STATE_STOPPED,
             "state",
             absl::StrCat("is ", in.state(),
@@ -247,7 +247,7 @@ absl::StatusOr<core::ProcessStateReport> FromProto(v1::ReportProcessStateRequest
 }
 
 absl::StatusOr<core::ExitReport> FromProto(v1::ReportExitRequest&& in) {
-  Reader r("ReportExitRequest");
+  RequestReader r("ReportExitRequest");
   const bool started = in.how_case() != v1::ReportExitRequest::HOW_NOT_SET;
   r.Require(started || !in.given_up().empty(), "how",
             "is missing; expected an exit_code or a signal");
@@ -260,16 +260,16 @@ absl::StatusOr<core::ExitReport> FromProto(v1::ReportExitRequest&& in) {
   out.code = in.has_signal() ? in.signal() : in.exit_code();
   out.given_up = in.given_up();
   out.started = started;
-  out.told = in.told();
+  out.logged_by_launcher = in.told();
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::StatusQuestion> FromProto(v1::GetStatusRequest&& in) {
-  Reader r("GetStatusRequest");
+absl::StatusOr<core::StatusQuery> FromProto(v1::GetStatusRequest&& in) {
+  RequestReader r("GetStatusRequest");
   r.Require(!in.brief() || in.incarnations_size() <= kMaxIncarnations, "incarnations",
             absl::StrCat("has ", in.incarnations_size(), " entries; expected at most ",
                          kMaxIncarnations));
-  core::StatusQuestion out;
+  core::StatusQuery out;
   out.job_id = in.job_id();
   out.brief = in.brief();
   out.members.assign(in.incarnations().begin(), in.incarnations().end());

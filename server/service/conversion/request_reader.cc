@@ -17,7 +17,7 @@ constexpr int64_t kFirstSecond = -62135596800;
 constexpr int64_t kLastSecond = 253402300799;
 constexpr int32_t kNanosPerSecond = 1000000000;
 
-absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
+absl::Status ReadWorkError(const v1::WorkError& in, RequestReader& r) {
   r.Require(in.code() >= 1 && in.code() <= kMaxStatusCode, "result.error.code",
             absl::StrCat("is ", in.code(), "; expected a gRPC status code other than OK, 1 to ",
                          kMaxStatusCode));
@@ -26,7 +26,7 @@ absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
 
 }  // namespace
 
-core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, Reader& r) {
+core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, RequestReader& r) {
   if (in.seconds() >= kFirstSecond && in.seconds() <= kLastSecond && in.nanos() >= 0 &&
       in.nanos() < kNanosPerSecond) {
     return absl::FromUnixSeconds(in.seconds()) + absl::Nanoseconds(in.nanos());
@@ -46,7 +46,7 @@ core::SessionId Convert(const v1::SessionId& in) {
 core::EpochId Convert(const v1::EpochId& in) { return {in.number(), in.nonce()}; }
 
 core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field,
-                                  Reader& r) {
+                                  RequestReader& r) {
   core::MemberIdentity out;
   out.incarnation = in.incarnation();
   out.start_time_micros = absl::ToUnixMicros(ReadTime(in.start_time(), {field, "start_time"}, r));
@@ -56,7 +56,7 @@ core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_vie
   return out;
 }
 
-core::Incarnation ReadSecret(const std::string& in, Reader& r) {
+core::Incarnation ReadSecret(const std::string& in, RequestReader& r) {
   r.Require(in.size() == kProcessSecretBytes, "secret", [&] {
     return absl::StrCat("has ", in.size(), " bytes; expected ", kProcessSecretBytes);
   });
@@ -75,7 +75,8 @@ core::Bytes Convert(std::string&& in) {
   return std::make_shared<const std::string>(std::move(in));
 }
 
-absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r) {
+absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field,
+                            RequestReader& r) {
   const absl::Duration wait = absl::Seconds(in.seconds()) + absl::Nanoseconds(in.nanos());
   r.Require(wait >= absl::ZeroDuration() && wait <= kMaxWaitTimeout, field, [&] {
     return absl::StrCat("is ", absl::FormatDuration(wait), "; expected 0 to ",
@@ -85,7 +86,7 @@ absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& f
 }
 
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
-                           Reader& r) {
+                           RequestReader& r) {
   r.RequirePresent(present, field);
   r.Require(in.has_session(), {field, "session"},
             "is missing: call Attach first and repeat the session that it names");
@@ -99,19 +100,20 @@ core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string
   return out;
 }
 
-core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r) {
+core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field,
+                        RequestReader& r) {
   r.Require(present, field, "is missing: repeat the epoch that Join answered with");
   return Convert(in);
 }
 
-core::LeaseScope ReadScope(v1::LeaseScope in, Reader& r) {
+core::LeaseScope ReadScope(v1::LeaseScope in, RequestReader& r) {
   r.Require(in == v1::LEASE_SCOPE_NODE || in == v1::LEASE_SCOPE_JOB, "scope", [&] {
     return absl::StrCat("is ", in, "; expected LEASE_SCOPE_NODE (1) or LEASE_SCOPE_JOB (2)");
   });
   return in == v1::LEASE_SCOPE_JOB ? core::LeaseScope::kJob : core::LeaseScope::kNode;
 }
 
-core::LeaseResult ReadLeaseResult(v1::LeaseResult&& in, Reader& r) {
+core::LeaseResult ReadLeaseResult(v1::LeaseResult&& in, RequestReader& r) {
   r.Require(in.outcome_case() != v1::LeaseResult::OUTCOME_NOT_SET, "result.outcome",
             "is missing; expected a value or an error");
   core::LeaseResult out;

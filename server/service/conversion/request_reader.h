@@ -15,8 +15,8 @@
 #include "server/core/api/types.h"
 
 // Conversions of the parts that the wire's messages share, for request_conversion.cc and
-// claim_conversion.cc. A problem with a part is noted in the Reader; the returned value is then
-// meaningless.
+// claim_conversion.cc. A problem with a part is noted in the RequestReader; the returned value is
+// then meaningless.
 namespace muster::service {
 
 // The name of a field, in two parts that are joined only for an error.
@@ -31,9 +31,9 @@ struct Field {
 };
 
 // A collector of the first problem of one request, while its fields are read.
-class Reader {
+class RequestReader {
  public:
-  explicit Reader(absl::string_view message) : message_(message) {}
+  explicit RequestReader(absl::string_view message) : message_(message) {}
 
   void Require(bool condition, const Field& field, absl::string_view problem) {
     Require(condition, field, [&] { return std::string(problem); });
@@ -64,18 +64,21 @@ core::GroupName Convert(const v1::Group& in);
 core::Bytes Convert(std::string&& in);
 
 // Returns the incarnation of the process that has this secret.
-core::Incarnation ReadSecret(const std::string& in, Reader& r);
-core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
+core::Incarnation ReadSecret(const std::string& in, RequestReader& r);
+core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field,
+                                  RequestReader& r);
 // Reads any time that a Timestamp can hold: the years 1 to 9999.
-core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, Reader& r);
+core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, RequestReader& r);
 // Reads a duration between zero and ten years.
-absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r);
+absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field,
+                            RequestReader& r);
 core::SessionId Convert(const v1::SessionId& in);
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
-                           Reader& r);
-core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r);
-core::LeaseScope ReadScope(v1::LeaseScope in, Reader& r);
-core::LeaseResult ReadLeaseResult(v1::LeaseResult&& in, Reader& r);
+                           RequestReader& r);
+core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field,
+                        RequestReader& r);
+core::LeaseScope ReadScope(v1::LeaseScope in, RequestReader& r);
+core::LeaseResult ReadLeaseResult(v1::LeaseResult&& in, RequestReader& r);
 
 }  // namespace muster::service
 

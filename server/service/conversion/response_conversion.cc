@@ -14,7 +14,7 @@ namespace {
 using service::Convert;
 using service::Fill;
 
-void FillFailed(const core::LeaseResult& in, v1::LeaseResult* out) {
+void FillError(const core::LeaseResult& in, v1::LeaseResult* out) {
   out->set_token(in.token);
   out->mutable_error()->set_code(static_cast<uint32_t>(in.error.code()));
   out->mutable_error()->set_message(std::string(in.error.message()));
@@ -121,8 +121,8 @@ void FillPlace(const core::JoinAnswer& place, Response* out) {
 constexpr int kRosterField = v1::JoinResponse::kRosterFieldNumber;
 static_assert(kRosterField == v1::RejoinResponse::kRosterFieldNumber);
 
-Pieces EncodeRoster(const core::Answer& answer) {
-  PieceWriter writer;
+MessageChunks EncodeRoster(const core::Answer& answer) {
+  MessageChunkWriter writer;
   v1::RosterEntry out;
   for (const core::RosterEntry& entry : *std::get<core::JoinAnswer>(answer).roster) {
     out.Clear();
@@ -138,55 +138,55 @@ static_assert(kPayloadsField == v1::BroadcastResponse::kPayloadFieldNumber &&
               kPayloadsField == v1::GatherResponse::kPayloadsFieldNumber &&
               kPayloadsField == v1::NodeCollectiveResponse::kPayloadsFieldNumber);
 
-Pieces EncodePayloads(const core::CollectiveAnswer& answer) {
-  PieceWriter writer;
+MessageChunks EncodePayloads(const core::CollectiveAnswer& answer) {
+  MessageChunkWriter writer;
   for (const core::Bytes& payload : *answer.payloads) writer.AddBytes(kPayloadsField, payload);
   return std::move(writer).Take();
 }
 
 // Returns the result with which leased work was completed; null if the answer is a grant or an
 // error.
-const core::LeaseResult* PublishedValue(const core::Answer& answer) {
+const core::LeaseResult* SharedValue(const core::Answer& answer) {
   const auto* result = std::get_if<core::LeaseResult>(&std::get<core::LeaseAnswer>(answer));
   return result != nullptr && result->error.ok() ? result : nullptr;
 }
 
 }  // namespace
 
-Pieces SharedPart(const core::Answer& answer, const v1::JoinResponse&) {
+MessageChunks SharedPart(const core::Answer& answer, const v1::JoinResponse&) {
   return EncodeRoster(answer);
 }
 
-Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse&) {
+MessageChunks SharedPart(const core::Answer& answer, const v1::RejoinResponse&) {
   return EncodeRoster(answer);
 }
 
-Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse&) {
+MessageChunks SharedPart(const core::Answer& answer, const v1::BroadcastResponse&) {
   return EncodePayloads(Collective(answer));
 }
 
-Pieces SharedPart(const core::Answer& answer, const v1::GatherResponse&) {
+MessageChunks SharedPart(const core::Answer& answer, const v1::GatherResponse&) {
   return EncodePayloads(Collective(answer));
 }
 
-Pieces SharedPart(const core::Answer& answer, const v1::AllGatherResponse&) {
+MessageChunks SharedPart(const core::Answer& answer, const v1::AllGatherResponse&) {
   return EncodePayloads(Collective(answer));
 }
 
-Pieces SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse&) {
+MessageChunks SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse&) {
   const auto& node = std::get<core::NodeAnswer>(answer);
-  return node.completed.empty() ? Pieces() : EncodePayloads(node.answer);
+  return node.completed.empty() ? MessageChunks() : EncodePayloads(node.answer);
 }
 
-Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse&) {
-  const core::LeaseResult* const result = PublishedValue(answer);
+MessageChunks SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse&) {
+  const core::LeaseResult* const result = SharedValue(answer);
   if (result == nullptr) return {};
   constexpr int kValue = v1::LeaseResult::kValueFieldNumber;
   v1::LeaseResult rest;
   rest.set_token(result->token);
-  PieceWriter writer;
+  MessageChunkWriter writer;
   writer.OpenMessage(v1::AcquireLeaseResponse::kCompletedFieldNumber,
-                     rest.ByteSizeLong() + PieceWriter::SizeOfBytes(kValue, result->value));
+                     rest.ByteSizeLong() + MessageChunkWriter::SizeOfBytes(kValue, result->value));
   writer.AddFields(rest);
   writer.AddBytes(kValue, result->value);
   return std::move(writer).Take();
@@ -240,8 +240,8 @@ void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out) {
   const auto& lease = std::get<core::LeaseAnswer>(answer);
   if (const auto* grant = std::get_if<core::LeaseGrant>(&lease)) {
     out->mutable_granted()->set_token(grant->token);
-  } else if (PublishedValue(answer) == nullptr) {
-    FillFailed(std::get<core::LeaseResult>(lease), out->mutable_completed());
+  } else if (SharedValue(answer) == nullptr) {
+    FillError(std::get<core::LeaseResult>(lease), out->mutable_completed());
   }
 }
 
@@ -270,7 +270,7 @@ void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusRespons
   out->set_newcomers_waiting(status.newcomers_waiting);
   out->set_stop_requested(status.stop_requested);
   for (const std::string& node : status.node_collective_nodes) out->add_node_collective_nodes(node);
-  for (const std::string& oddity : status.oddities) out->add_oddities(oddity);
+  for (const std::string& mismatch : status.oddities) out->add_oddities(mismatch);
   for (const core::Straggler& straggler : status.stragglers) Fill(straggler, out->add_stragglers());
   if (status.inquiry) ToProto(*status.inquiry, out->mutable_inquiry());
 }
@@ -278,10 +278,10 @@ void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusRespons
 void ToProto(const std::vector<core::TimelineEntry>& timeline, core::Time now,
              v1::GetStatusResponse* out) {
   for (const core::TimelineEntry& entry : timeline) {
-    v1::TimelineEntry* const told = out->add_timeline();
-    ToProto(now - entry.when, told->mutable_ago());
-    told->set_severity(Convert(entry.severity));
-    told->set_text(entry.text);
+    v1::TimelineEntry* const out_entry = out->add_timeline();
+    ToProto(now - entry.when, out_entry->mutable_ago());
+    out_entry->set_severity(Convert(entry.severity));
+    out_entry->set_text(entry.text);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/api/types.h"
 #include "server/core/statistics/timeline.h"
-#include "server/service/conversion/pieces.h"
+#include "server/service/conversion/message_chunks.h"
 
 // Converts answers of the core to responses of the wire. `answer` must be of the kind that the
 // response's rpc returns.
@@ -44,14 +44,16 @@ void ToProto(const core::Answer& answer, v1::GetInquiryResponse* out);
 void ToProto(const core::InquiryStatus& status, v1::Inquiry* out);
 
 // Returns the shared part of the answer whose own part is `own`. Empty if nothing is shared.
-Pieces SharedPart(const core::Answer& answer, const v1::JoinResponse& own);
-Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse& own);
-Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse& own);
-Pieces SharedPart(const core::Answer& answer, const v1::GatherResponse& own);
-Pieces SharedPart(const core::Answer& answer, const v1::AllGatherResponse& own);
-Pieces SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse& own);
-Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse& own);
-inline Pieces SharedPart(const core::Answer&, const google::protobuf::Message&) { return {}; }
+MessageChunks SharedPart(const core::Answer& answer, const v1::JoinResponse& own);
+MessageChunks SharedPart(const core::Answer& answer, const v1::RejoinResponse& own);
+MessageChunks SharedPart(const core::Answer& answer, const v1::BroadcastResponse& own);
+MessageChunks SharedPart(const core::Answer& answer, const v1::GatherResponse& own);
+MessageChunks SharedPart(const core::Answer& answer, const v1::AllGatherResponse& own);
+MessageChunks SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse& own);
+MessageChunks SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse& own);
+inline MessageChunks SharedPart(const core::Answer&, const google::protobuf::Message&) {
+  return {};
+}
 
 // Returns the slot that keeps the encoding of the shared part for other answers, or null if there
 // is no such slot.
@@ -59,11 +61,11 @@ core::EncodingSlot* SlotOf(const core::Answer& answer);
 
 // Returns the whole answer as the caller reads it, or nullopt if it cannot be parsed.
 template <typename Response>
-std::optional<Response> Whole(const core::Answer& answer) {
+std::optional<Response> WholeResponse(const core::Answer& answer) {
   Response own;
   ToProto(answer, &own);
   std::string encoded;
-  for (const core::Bytes& piece : SharedPart(answer, own)) encoded += *piece;
+  for (const core::Bytes& chunk : SharedPart(answer, own)) encoded += *chunk;
   own.AppendToString(&encoded);
   Response whole;
   if (!whole.ParseFromString(encoded)) return std::nullopt;

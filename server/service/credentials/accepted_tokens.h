@@ -24,7 +24,7 @@ class AcceptedTokens {
  private:
   struct Replaced {
     std::string token;
-    absl::Time good_until;
+    absl::Time valid_until;
   };
 
   const absl::Duration overlap_;

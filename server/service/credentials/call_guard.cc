@@ -41,23 +41,23 @@ absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size
 absl::string_view SentToken(const grpc::ServerContextBase& context) {
   const auto [begin, end] = context.client_metadata().equal_range(kAuthorization);
   if (begin == end || std::next(begin) != end) return "";
-  return TokenOf(ViewOf(begin->second));
+  return ParseAuthorization(ViewOf(begin->second));
 }
 
-absl::Status NoToken() {
+absl::Status MissingTokenError() {
   return absl::UnauthenticatedError(
       "no token came with the call, and this coordinator asks for one: give the caller a copy of "
       "its token file (MUSTER_TOKEN_FILE, JobOptions::token_file or --token-file)");
 }
 
-absl::Status WrongToken() {
+absl::Status WrongTokenError() {
   return absl::UnauthenticatedError(
       "the token that came with the call is not, or no longer, this coordinator's: give the caller "
       "a copy of its token file as it is now (MUSTER_TOKEN_FILE, JobOptions::token_file or "
       "--token-file)");
 }
 
-absl::Status NoCertificate() {
+absl::Status MissingCertificateError() {
   return absl::UnauthenticatedError(
       "the caller showed no certificate, and this coordinator asks for one: give it one from the "
       "authority of --tls-client-ca (MUSTER_TLS_CERT and MUSTER_TLS_KEY, or JobOptions::tls_cert "
@@ -66,7 +66,7 @@ absl::Status NoCertificate() {
 
 // Returns whether the caller presented a certificate. A certificate of another authority fails the
 // handshake, so there is nothing more to verify here.
-bool ShowedCertificate(const grpc::ServerContextBase& context) {
+bool PresentedCertificate(const grpc::ServerContextBase& context) {
   const auto peer = context.auth_context();
   return peer != nullptr && !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
 }
@@ -96,7 +96,7 @@ CallGuard::CallGuard(const Credentials& credentials, std::unique_ptr<TokenFile> 
       logger_(std::move(logger)),
       on_admitted_(std::move(on_admitted)),
       tokens_(credentials.token_overlap) {
-  if (token_file_ != nullptr) Learn(token_file_->Get(), SteadyNow());
+  if (token_file_ != nullptr) AdoptToken(token_file_->Get(), SteadyNow());
 }
 
 std::shared_ptr<grpc::ServerCredentials> CallGuard::TransportCredentials() const {
@@ -115,7 +115,7 @@ std::shared_ptr<grpc::ServerCredentials> CallGuard::TransportCredentials() const
 absl::Status CallGuard::Admit(const grpc::ServerContextBase& context) {
   absl::Status status = Check(context);
   if (!status.ok()) {
-    Refused(context, status);
+    NoteRefusal(context, status);
   } else if (on_admitted_) {
     on_admitted_([&context] { return context.peer(); });
   }
@@ -123,29 +123,30 @@ absl::Status CallGuard::Admit(const grpc::ServerContextBase& context) {
 }
 
 absl::Status CallGuard::Check(const grpc::ServerContextBase& context) {
-  if (!credentials_.tls_client_ca.empty() && !ShowedCertificate(context)) return NoCertificate();
+  if (!credentials_.tls_client_ca.empty() && !PresentedCertificate(context))
+    return MissingCertificateError();
   return token_file_ == nullptr ? absl::OkStatus() : CheckToken(context);
 }
 
 absl::Status CallGuard::CheckToken(const grpc::ServerContextBase& context) {
   const absl::string_view sent = SentToken(context);
-  if (sent.empty()) return NoToken();
+  if (sent.empty()) return MissingTokenError();
   const absl::Time now = SteadyNow();
   const TokenFile::Token token = token_file_->Get();
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    Learn(token, now);
+    AdoptToken(token, now);
     if (tokens_.Accepts(sent, now)) return absl::OkStatus();
   }
   // The file may have changed since it was last read. For example, the operator replaces the token,
   // and a rank sends the new one within the same second. So read the file again before refusing.
   const TokenFile::Token latest = token_file_->GetLatest();
   std::lock_guard<std::mutex> lock(mutex_);
-  Learn(latest, now);
-  return tokens_.Accepts(sent, now) ? absl::OkStatus() : WrongToken();
+  AdoptToken(latest, now);
+  return tokens_.Accepts(sent, now) ? absl::OkStatus() : WrongTokenError();
 }
 
-void CallGuard::Learn(const TokenFile::Token& token, absl::Time now) {
+void CallGuard::AdoptToken(const TokenFile::Token& token, absl::Time now) {
   if (token.version <= version_) return;
   if (version_ > 0) {
     logger_->info("the token file {} holds another token; the one before stays good for {}",
@@ -155,34 +156,34 @@ void CallGuard::Learn(const TokenFile::Token& token, absl::Time now) {
   tokens_.Replace(token.text, now);
 }
 
-void CallGuard::Refused(const grpc::ServerContextBase& context, const absl::Status& why) {
+void CallGuard::NoteRefusal(const grpc::ServerContextBase& context, const absl::Status& why) {
   ++refused_;
   const std::string peer = context.peer();
-  const std::string host = HostOfPeer(peer);
+  const std::string host = ParsePeerHost(peer);
   const absl::Time now = SteadyNow();
   std::lock_guard<std::mutex> lock(mutex_);
-  refusals_.Add(host.empty() ? peer : host, std::string(why.message()), now);
+  auth_failures_.Add(host.empty() ? peer : host, std::string(why.message()), now);
   WriteLines(now);
 }
 
-void CallGuard::Look() {
+void CallGuard::RefreshCredentials() {
   const absl::Time now = SteadyNow();
   if (token_file_ != nullptr) {
     const TokenFile::Token token = token_file_->GetLatest();
     const std::string wrong(token_file_->problem().message());
     std::lock_guard<std::mutex> lock(mutex_);
-    Learn(token, now);
-    if (wrong != said_wrong_ && !wrong.empty()) {
+    AdoptToken(token, now);
+    if (wrong != logged_problem_ && !wrong.empty()) {
       logger_->error("{}. The token that it held before stays in force", wrong);
     }
-    said_wrong_ = wrong;
+    logged_problem_ = wrong;
   }
   std::lock_guard<std::mutex> lock(mutex_);
   WriteLines(now);
 }
 
 void CallGuard::WriteLines(absl::Time now) {
-  for (const std::string& line : refusals_.TakeLines(now)) logger_->warn(line);
+  for (const std::string& line : auth_failures_.TakeLines(now)) logger_->warn(line);
 }
 
 }  // namespace muster::service

@@ -17,7 +17,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_context.h"
 #include "server/service/credentials/accepted_tokens.h"
-#include "server/service/credentials/refusal_log.h"
+#include "server/service/credentials/auth_failure_log.h"
 #include "spdlog/logger.h"
 
 namespace muster::service {
@@ -63,7 +63,7 @@ class CallGuard {
 
   // Reads the token file again if it has changed, and writes log lines that are due. Call it about
   // once a second.
-  void Look();
+  void RefreshCredentials();
 
  private:
   CallGuard(const Credentials& credentials, std::unique_ptr<TokenFile> token_file,
@@ -72,8 +72,8 @@ class CallGuard {
   absl::Status Check(const grpc::ServerContextBase& context);
   absl::Status CheckToken(const grpc::ServerContextBase& context);
   // Accepts the token, unless a newer token of the file has been accepted already.
-  void Learn(const TokenFile::Token& token, absl::Time now);
-  void Refused(const grpc::ServerContextBase& context, const absl::Status& why);
+  void AdoptToken(const TokenFile::Token& token, absl::Time now);
+  void NoteRefusal(const grpc::ServerContextBase& context, const absl::Status& why);
   void WriteLines(absl::Time now);
 
   const Credentials credentials_;
@@ -84,9 +84,9 @@ class CallGuard {
 
   std::mutex mutex_;  // guards the members below
   AcceptedTokens tokens_;
-  uint64_t version_ = 0;    // of the latest token that was read from the file
-  std::string said_wrong_;  // the problem with the token file that was logged last
-  RefusalLog refusals_;
+  uint64_t version_ = 0;        // of the latest token that was read from the file
+  std::string logged_problem_;  // the problem with the token file that was logged last
+  AuthFailureLog auth_failures_;
 };
 
 }  // namespace muster::service

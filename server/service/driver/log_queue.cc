@@ -21,11 +21,12 @@ spdlog::level::level_enum Level(core::Severity severity) {
   return spdlog::level::info;
 }
 
-// Returns the level of the line. An error that a launcher also prints (`told`) is logged as info.
-// `muster run` shows its coordinator's log from warnings up, so it does not print the error twice.
+// Returns the level of the line. An error that a launcher also prints (`logged_by_launcher`) is
+// logged as info. `muster run` shows its coordinator's log from warnings up, so it does not print
+// the error twice.
 spdlog::level::level_enum LevelOf(const core::LogLine& line) {
   const spdlog::level::level_enum level = Level(line.severity);
-  return line.told ? std::min(level, spdlog::level::info) : level;
+  return line.logged_by_launcher ? std::min(level, spdlog::level::info) : level;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The details of one rank.
 
 import { element, replace, since } from './elements.js';
-import { inWords, lookOf, many, ranksInWords } from './words.js';
+import { formatDuration, formatRanks, lookOf, many } from './words.js';
 
 export class Detail {
   constructor(root, onClose) {
@@ -40,12 +40,12 @@ function factsOf(model, member) {
   if (member.waitsIn) facts.push(['Waits in', [member.waitsIn, ' for ', since(member.waitsSince)]]);
   facts.push(...waitsFor(model, member));
   for (const pending of model.missedIn(member)) {
-    facts.push(['Holds up', [`${pending.title}, in which ${ranksInWords(pending.arrived)} wait, the first for `, since(pending.first)]]);
+    facts.push(['Holds up', [`${pending.title}, in which ${formatRanks(pending.arrived)} wait, the first for `, since(pending.first)]]);
   }
-  if (!member.waitsIn) facts.push(['Activity', storyOf(member)]);
+  if (!member.waitsIn) facts.push(['Activity', activityOf(member)]);
   facts.push(['Last collective', [member.last || 'none so far']]);
   facts.push(['Last call', [since(member.called, ' ago')]]);
-  for (const late of model.latenessOf(member)) facts.push(['Late', [lateInWords(late)]]);
+  for (const late of model.latenessOf(member)) facts.push(['Late', [formatLateness(late)]]);
   const loss = model.lossOf(member);
   if (loss) facts.push(['Lost', [`${loss.cause}; ${loss.story}; `, since(loss.when, ' ago')]]);
   facts.push(['Node', [member.nodeId || 'none']], ['Process', [`${member.pid} on ${member.host || 'an unnamed host'}`]]);
@@ -61,20 +61,20 @@ function stateOf(member) {
 function waitsFor(model, member) {
   const pending = model.waitOf(member);
   if (pending) {
-    const gone = pending.gaveUp.length ? `; and for ${ranksInWords(pending.gaveUp)}, which had come and stopped waiting` : '';
-    return [['For', [(pending.missing.length ? ranksInWords(pending.missing) : 'nobody else') + gone]]];
+    const gone = pending.gaveUp.length ? `; and for ${formatRanks(pending.gaveUp)}, which had come and stopped waiting` : '';
+    return [['For', [(pending.missing.length ? formatRanks(pending.missing) : 'nobody else') + gone]]];
   }
   const lease = member.waitsIn ? model.leaseOf(member) : null;
   if (!lease) return [];
   return [['For', lease.since === null ? ['nobody holds it'] : [`${lease.holder}, which holds it for `, since(lease.since)]]];
 }
 
-export function storyOf(member) {
+export function activityOf(member) {
   if (member.storySince === null) return [member.story];
   return member.goesOn ? [member.story, ' for ', since(member.storySince)] : [member.story, ' ', since(member.storySince, ' ago')];
 }
 
-export function lateInWords(late) {
+export function formatLateness(late) {
   const share = Math.round((100 * late.last) / Math.max(1, late.collectives));
-  return `last in ${share} % of ${many(late.collectives, 'call')} of ${late.operation}, ${inWords(late.median)} behind the others (p95 ${inWords(late.p95)})`;
+  return `last in ${share} % of ${many(late.collectives, 'call')} of ${late.operation}, ${formatDuration(late.median)} behind the others (p95 ${formatDuration(late.p95)})`;
 }

@@ -1,6 +1,6 @@
 // Helpers that make elements. Text is always inserted as text nodes, never as markup.
 
-import { inWords } from './words.js';
+import { formatDuration } from './words.js';
 
 export const byId = (id) => document.getElementById(id);
 
@@ -25,7 +25,7 @@ export function since(at, suffix = '') {
 
 export function tick(root, now) {
   for (const node of root.querySelectorAll('[data-since]')) {
-    setText(node, inWords(now - Number(node.dataset.since)) + node.dataset.suffix);
+    setText(node, formatDuration(now - Number(node.dataset.since)) + node.dataset.suffix);
   }
 }
 

@@ -6,9 +6,9 @@ import { Grid } from './grid.js';
 import { Model } from './model.js';
 import * as sections from './sections.js';
 import { Timeline } from './timeline.js';
-import { inWords, lookOf, many, parseRanges, contains, ranksInWords } from './words.js';
+import { contains, formatDuration, formatRanks, lookOf, many, parseRanges } from './words.js';
 
-const PATIENCE = 10_000; // for an answer
+const ANSWER_TIMEOUT = 10_000; // for an answer
 const RETRY = 1000; // after none
 const UNSEEN = 10_000; // while nobody looks
 const SHARE = 20; // of the time goes into drawing at most, as a divisor
@@ -32,7 +32,7 @@ let asking = false;
 let search = '';
 const hidden = new Set(); // looks that are not shown
 const drawn = new Map(); // what each section was made of
-let told = { state: null, verdict: null, waits: new Set() };
+let announced = { state: null, verdict: null, waits: new Set() };
 
 const now = () => (silentSince === null ? performance.now() - offset : lastNow);
 const clock = (at) => new Date(started + at);
@@ -44,7 +44,7 @@ async function ask() {
   asking = true;
   clearTimeout(timer);
   try {
-    const response = await fetch(`api/status?have=${encodeURIComponent(version)}`, { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(`api/status?have=${encodeURIComponent(version)}`, { cache: 'no-store', signal: AbortSignal.timeout(ANSWER_TIMEOUT) });
     if (!response.ok) throw new Error(`it answers with HTTP status ${response.status}`);
     const text = await response.text();
     const began = performance.now();
@@ -76,7 +76,7 @@ function onAnswer(answer) {
   }
   // The daemon's time counts: with the same status, a collective may have become stuck since the last poll.
   if (model.look(answer.at) || changed) draw();
-  tellNews();
+  announceChanges();
   onTime();
   // Measures for the browser's profiler. They are cleared, because a page may be open for weeks.
   if (performance.getEntriesByName('muster-refresh').length > 100) performance.clearMeasures('muster-refresh');
@@ -104,8 +104,8 @@ function draw() {
   const { members, nodes } = model;
   section('facts', [status.world, status.most, status.least, status.epoch, status.daemon, status.refused, status.newcomers, status.stop], () => sections.facts(status));
   section('waits', [model.stuck, model.moving, status.verdict, status.disagreements, model.stuck.length && version], () => sections.waits(model));
-  byId('oddities').hidden = !status.oddities.length;
-  section('oddities-list', status.oddities, () => sections.oddities(status));
+  byId('mismatches').hidden = !status.oddities.length;
+  section('mismatches-list', status.oddities, () => sections.mismatches(status));
   section('late', status.late, () => sections.late(model));
   section('losses', [status.losses, started], () => sections.losses(model, clock));
   section('leases', [status.leases, status.completedLeases, status.unlistedLeases, status.leases.length && version], () => sections.leases(model));
@@ -161,31 +161,31 @@ function onTime() {
   const trouble = byId('trouble');
   trouble.hidden = silentSince === null;
   if (silentSince !== null) {
-    const silence = `musterd has not answered since ${new Date(silentSince).toLocaleTimeString()} (${inWords(Date.now() - silentSince)}).`;
+    const silence = `musterd has not answered since ${new Date(silentSince).toLocaleTimeString()} (${formatDuration(Date.now() - silentSince)}).`;
     setText(trouble, `${silence}${whyNoAnswer()} This page goes on asking.`);
   }
   trouble.classList.toggle('expected', isOver());
   document.body.classList.toggle('stale', silentSince !== null && !isOver());
   if (!model) return;
   if (silentSince === null) tick(document, now());
-  setText(byId('freshness'), `As of ${new Date(lastAnswer).toLocaleTimeString()}, asked for again every ${inWords(poll)}. The same in a terminal: muster status --watch.`);
+  setText(byId('freshness'), `As of ${new Date(lastAnswer).toLocaleTimeString()}, asked for again every ${formatDuration(poll)}. The same in a terminal: muster status --watch.`);
 }
 
 // Announces changes to screen readers, but no durations.
-function tellNews() {
+function announceChanges() {
   const { status } = model;
   const news = [];
-  if (told.state !== null && told.state !== status.state) news.push(`The job is ${status.state}: ${status.reason}.`);
+  if (announced.state !== null && announced.state !== status.state) news.push(`The job is ${status.state}: ${status.reason}.`);
   const verdict = status.verdict?.text ?? null;
-  if (verdict !== told.verdict && verdict) news.push(`Verdict: ${verdict}.`);
+  if (verdict !== announced.verdict && verdict) news.push(`Verdict: ${verdict}.`);
   const waits = new Set();
   for (const pending of model.stuck) {
     if (now() - pending.latest < 10_000 || waits.size >= 3) continue;
-    const key = `${pending.title} misses ${ranksInWords(pending.missing)}.`;
+    const key = `${pending.title} misses ${formatRanks(pending.missing)}.`;
     waits.add(key);
-    if (!told.waits.has(key)) news.push(key);
+    if (!announced.waits.has(key)) news.push(key);
   }
-  told = { state: status.state, verdict, waits };
+  announced = { state: status.state, verdict, waits };
   if (news.length) say(news.join(' '));
 }
 

@@ -1,9 +1,9 @@
 // The sections above and below the grid.
 
-import { storyOf } from './detail.js';
+import { activityOf } from './detail.js';
 import { element, since, table } from './elements.js';
 import { nodeName } from './model.js';
-import { count, inWords, lookOf, LOOKS, many, ranksInWords } from './words.js';
+import { count, formatDuration, formatRanks, lookOf, LOOKS, many } from './words.js';
 
 const MOST_WAITS = 20;
 const MOST_NAMED = 6;
@@ -49,8 +49,8 @@ function disagreement(text) {
 function waitCard(model, pending, index) {
   const of = count(pending.arrived) + count(pending.missing) + count(pending.gaveUp);
   const lines = [];
-  if (pending.missing.length) lines.push(element('p', { class: 'missing' }, 'Missing: ', element('strong', {}, ranksInWords(pending.missing)), ` of ${of}`));
-  if (pending.gaveUp.length) lines.push(element('p', {}, `Came and stopped waiting: ${ranksInWords(pending.gaveUp)}`));
+  if (pending.missing.length) lines.push(element('p', { class: 'missing' }, 'Missing: ', element('strong', {}, formatRanks(pending.missing)), ` of ${of}`));
+  if (pending.gaveUp.length) lines.push(element('p', {}, `Came and stopped waiting: ${formatRanks(pending.gaveUp)}`));
   return element('article', { class: 'wait' },
     element('h3', {}, pending.title), ...lines,
     element('ul', {}, ...named(model, pending, index)),
@@ -62,7 +62,7 @@ function named(model, pending, index) {
   const suspicion = (rank) => suspicionOf(model.byRank.get(rank));
   const items = ranks.sort((a, b) => suspicion(a) - suspicion(b) || a - b).slice(0, MOST_NAMED).map((rank) => {
     const member = model.byRank.get(rank);
-    const story = member ? [` on ${member.node}: ${member.state}, `, ...(member.waitsIn ? [`in ${member.waitsIn}`] : storyOf(member))] : [];
+    const story = member ? [` on ${member.node}: ${member.state}, `, ...(member.waitsIn ? [`in ${member.waitsIn}`] : activityOf(member))] : [];
     return element('li', {}, rankButton(rank, `wait-${index}`), ...story);
   });
   if (ranks.length > MOST_NAMED) items.push(element('li', { class: 'quiet' }, `and ${(ranks.length - MOST_NAMED).toLocaleString('en')} more`));
@@ -87,7 +87,7 @@ export function legend(model, hidden) {
   });
 }
 
-export function oddities(status) {
+export function mismatches(status) {
   return status.oddities.map((text) => element('li', {}, text));
 }
 
@@ -98,9 +98,9 @@ export function late(model) {
     { title: 'Node', cell: (row) => nodeName(model.status, row.node) },
     { title: 'Came last', number: true, cell: (row) => `${Math.round((100 * row.last) / Math.max(1, row.collectives))} % of ${row.collectives.toLocaleString('en')}` },
     { title: 'In', cell: (row) => row.operation },
-    { title: 'Behind the others', number: true, cell: (row) => inWords(row.median) },
-    { title: 'p95', number: true, cell: (row) => inWords(row.p95) },
-    { title: 'Others waited', number: true, cell: (row) => inWords(row.waited) },
+    { title: 'Behind the others', number: true, cell: (row) => formatDuration(row.median) },
+    { title: 'p95', number: true, cell: (row) => formatDuration(row.p95) },
+    { title: 'Others waited', number: true, cell: (row) => formatDuration(row.waited) },
   ], model.status.late)];
 }
 
@@ -136,7 +136,7 @@ function holder(lease) {
 function waiters(model, lease) {
   const ranks = model.waitersOf(lease).map((m) => m.rank).filter((rank) => rank !== null).slice(0, MOST_NAMED);
   if (!lease.waiters) return 'nobody';
-  const names = ranks.length ? `: ${ranksInWords(ranks.map((rank) => [rank, rank]))}${lease.waiters > ranks.length ? ' and others' : ''}` : '';
+  const names = ranks.length ? `: ${formatRanks(ranks.map((rank) => [rank, rank]))}${lease.waiters > ranks.length ? ' and others' : ''}` : '';
   return many(lease.waiters, 'call') + names;
 }
 

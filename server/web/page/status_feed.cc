@@ -9,22 +9,22 @@ namespace muster::web {
 namespace {
 
 constexpr absl::Duration kShortestPause = absl::Seconds(1);
-// The share of time that looks may take, as a divisor. The coordinator stands still during a part
-// of each look.
+// The share of time that samples may take, as a divisor. The coordinator stands still during a part
+// of each sample.
 constexpr int kShare = 20;
 
 }  // namespace
 
 StatusFeed::StatusFeed(uint64_t instance, std::function<absl::Duration()> clock,
-                       std::function<Look()> look)
-    : instance_(instance), clock_(std::move(clock)), look_(std::move(look)) {}
+                       std::function<Sample()> sample)
+    : instance_(instance), clock_(std::move(clock)), sample_(std::move(sample)) {}
 
 std::string StatusFeed::Answer(absl::string_view known_version) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (changes_ == 0 || clock_() - looked_at_ >= pause_) Refresh();
+  if (changes_ == 0 || clock_() - sampled_at_ >= pause_) Refresh();
   const std::string version = Version();
   const bool known = known_version == version;
-  const absl::Duration now = latest_.at + (clock_() - looked_at_);
+  const absl::Duration now = latest_.at + (clock_() - sampled_at_);
   return absl::StrCat("{\"version\":\"", version, "\",\"now\":", absl::ToInt64Milliseconds(now),
                       ",\"at\":", absl::ToInt64Milliseconds(latest_.at),
                       ",\"poll\":", absl::ToInt64Milliseconds(pause_), known ? "" : ",",
@@ -33,11 +33,11 @@ std::string StatusFeed::Answer(absl::string_view known_version) {
 
 void StatusFeed::Refresh() {
   const absl::Duration start = clock_();
-  Look look = look_();
-  looked_at_ = start;
+  Sample sample = sample_();
+  sampled_at_ = start;
   pause_ = std::max(kShortestPause, kShare * (clock_() - start));
-  if (changes_ == 0 || look.content != latest_.content) ++changes_;
-  latest_ = std::move(look);
+  if (changes_ == 0 || sample.content != latest_.content) ++changes_;
+  latest_ = std::move(sample);
 }
 
 std::string StatusFeed::Version() const {

@@ -16,18 +16,19 @@ namespace muster::web {
 class StatusFeed {
  public:
   // The job's status at one moment.
-  struct Look {
+  struct Sample {
     absl::Duration at;    // time since the daemon started
     std::string content;  // members of a JSON object, without its braces
   };
 
-  // Starts a feed. `look` is never called by two threads at once. `clock` must never go back.
+  // Starts a feed. `sample` is never called by two threads at once. `clock` must never go back.
   // `instance` is part of each version, so that versions of two daemons differ.
-  StatusFeed(uint64_t instance, std::function<absl::Duration()> clock, std::function<Look()> look);
+  StatusFeed(uint64_t instance, std::function<absl::Duration()> clock,
+             std::function<Sample()> sample);
 
-  // Returns a JSON object: the version, the current time ("now"), the time of the latest look
+  // Returns a JSON object: the version, the current time ("now"), the time of the latest sample
   // ("at"), and the milliseconds after which to ask again ("poll"). It includes the content unless
-  // `known_version` is current. Blocks during a look.
+  // `known_version` is current. Blocks during a sample.
   std::string Answer(absl::string_view known_version);
 
  private:
@@ -36,12 +37,12 @@ class StatusFeed {
 
   const uint64_t instance_;
   const std::function<absl::Duration()> clock_;
-  const std::function<Look()> look_;
+  const std::function<Sample()> sample_;
 
   std::mutex mutex_;  // guards the members below
-  Look latest_;
-  absl::Duration looked_at_;  // by `clock`
-  uint64_t changes_ = 0;      // 0 before the first look
+  Sample latest_;
+  absl::Duration sampled_at_;  // by `clock`
+  uint64_t changes_ = 0;       // 0 before the first sample
   absl::Duration pause_;
 };
 

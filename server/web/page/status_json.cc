@@ -18,7 +18,7 @@ using nlohmann::json;
 // The most open leases that are listed. A job may have tens of thousands.
 constexpr size_t kMaxLeases = 200;
 
-const char* Word(core::JobState state) {
+const char* JobStateName(core::JobState state) {
   switch (state) {
     case core::JobState::kForming:
       return "forming";
@@ -70,9 +70,9 @@ double Milliseconds(absl::Duration duration) {
 }
 
 // A writer of the parts of one snapshot as JSON.
-class Writer {
+class StatusWriter {
  public:
-  explicit Writer(const service::Driver::Snapshot& snapshot)
+  explicit StatusWriter(const service::CoordinatorDriver::Snapshot& snapshot)
       : snapshot_(snapshot), start_(snapshot.now - snapshot.uptime) {
     for (const core::MemberStatus& member : snapshot.job.members) {
       names_.Add(member.member.node_id);
@@ -121,7 +121,7 @@ class Writer {
       } else if (all.size() == kMaxLeases) {
         ++*unlisted;
       } else if (lease.holder || lease.waiters > 0) {
-        all.push_back(OfLease(lease));
+        all.push_back(LeaseJson(lease));
       }
     }
     return all;
@@ -178,13 +178,13 @@ class Writer {
 
   // Returns the index of the text among the texts that are sent once.
   size_t Text(const std::string& text) {
-    const auto [entry, is_new] = places_.emplace(text, texts_.size());
+    const auto [entry, is_new] = text_indices_.emplace(text, texts_.size());
     if (is_new) texts_.push_back(text);
     return entry->second;
   }
 
   json Row(const core::MemberStatus& member) {
-    const core::Activity::Story story = member.latest.Tell();
+    const core::Activity::Summary story = member.latest.Summarize();
     const bool waits = !member.waiting_in.empty();
     return json::array_t{OrNull(member.rank),
                          Text(member.member.node_id),
@@ -201,36 +201,43 @@ class Writer {
                          story.goes_on ? 1 : 0};
   }
 
-  json OfLease(const core::LeaseStatus& lease) const {
+  json LeaseJson(const core::LeaseStatus& lease) const {
     json out = {{"title", core::DescribeLease(lease.name, lease.scope, lease.node_id, names_)},
                 {"holderRank", OrNull(lease.holder_rank)},
                 {"waiters", lease.waiters}};
-    out["holder"] = lease.holder ? core::Who(lease.holder_rank, *lease.holder, names_) : "";
+    out["holder"] =
+        lease.holder ? core::DescribeMember(lease.holder_rank, *lease.holder, names_) : "";
     out["since"] = lease.holder ? json(At(snapshot_.now - lease.held_for)) : json();
     return out;
   }
 
-  const service::Driver::Snapshot& snapshot_;
+  const service::CoordinatorDriver::Snapshot& snapshot_;
   const core::Time start_;
   muster::NodeNames names_;
   json texts_ = json::array();
-  absl::flat_hash_map<std::string, size_t> places_;
+  absl::flat_hash_map<std::string, size_t> text_indices_;
 };
 
 }  // namespace
 
-std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Options& options,
-                       uint64_t refused_calls) {
+std::string StatusJson(const service::CoordinatorDriver::Snapshot& snapshot,
+                       const core::Options& options, uint64_t refused_calls) {
   const core::JobStatus& job = snapshot.job;
-  Writer writer(snapshot);
+  StatusWriter writer(snapshot);
   int unlisted = 0;
   int completed = 0;
-  json all = {{"job", options.job_id},      {"daemon", options.daemon_version},
-              {"state", Word(job.state)},   {"reason", job.reason},
-              {"world", job.world_size},    {"least", job.min_world_size},
-              {"most", job.max_world_size}, {"newcomers", job.newcomers_waiting},
-              {"stop", job.stop_requested}, {"refused", refused_calls},
-              {"states", MemberStates()},   {"started", writer.StartOfDaemon()}};
+  json all = {{"job", options.job_id},
+              {"daemon", options.daemon_version},
+              {"state", JobStateName(job.state)},
+              {"reason", job.reason},
+              {"world", job.world_size},
+              {"least", job.min_world_size},
+              {"most", job.max_world_size},
+              {"newcomers", job.newcomers_waiting},
+              {"stop", job.stop_requested},
+              {"refused", refused_calls},
+              {"states", MemberStates()},
+              {"started", writer.StartOfDaemon()}};
   // Epoch numbers are sent as text: JavaScript's numbers are exact only up to 2^53.
   all["epoch"] = job.epoch ? json(absl::StrCat(job.epoch->number)) : json();
   all["oddities"] = job.oddities;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "server/core/api/options.h"
-#include "server/service/driver/driver.h"
+#include "server/service/driver/coordinator_driver.h"
 
 namespace muster::web {
 
@@ -13,8 +13,8 @@ namespace muster::web {
 // Members are rows, and a text that several of them share is sent once, because there may be ten
 // thousand members. Times are milliseconds since the daemon started. No time depends on when the
 // snapshot was taken, so the text does not change while the job stands still.
-std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Options& options,
-                       uint64_t refused_calls);
+std::string StatusJson(const service::CoordinatorDriver::Snapshot& snapshot,
+                       const core::Options& options, uint64_t refused_calls);
 
 }  // namespace muster::web
 

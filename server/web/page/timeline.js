@@ -2,7 +2,7 @@
 
 import { element, replace } from './elements.js';
 import { quiet, when } from './sections.js';
-import { inWords, many } from './words.js';
+import { formatDuration, many } from './words.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const LONGEST = 15 * 60 * 1000;
@@ -59,14 +59,14 @@ export class Timeline {
     svg.setAttribute('aria-label', inBrief(shown, span));
     for (const [at, kind, text] of shown) svg.append(markOf(this.width * (1 - (now - at) / span), KINDS[kind], text));
     this.strip.replaceChildren(svg, element('p', { class: 'axis', 'aria-hidden': 'true' },
-      element('span', {}, `${inWords(span)} ago`), element('span', {}, 'now')));
+      element('span', {}, `${formatDuration(span)} ago`), element('span', {}, 'now')));
   }
 }
 
 function inBrief(shown, span) {
   const numbers = KINDS.map((kind, index) => [shown.filter((entry) => entry[1] === index).length, kind]).reverse();
   const words = numbers.filter(([number]) => number).map(([number, kind]) => (kind === 'info' ? many(number, 'other thing') : many(number, kind)));
-  return `The last ${inWords(span)}: ${words.join(', ') || 'nothing'}. The list below has the same.`;
+  return `The last ${formatDuration(span)}: ${words.join(', ') || 'nothing'}. The list below has the same.`;
 }
 
 function markOf(x, kind, text) {

@@ -1,7 +1,7 @@
 // The words of the page. Everything that comes from the job is text, never markup.
 
 // Returns a duration as a person would say it.
-export function inWords(milliseconds) {
+export function formatDuration(milliseconds) {
   const ms = Math.max(0, milliseconds);
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.floor(ms / 1000);
@@ -29,7 +29,7 @@ export function contains(pairs, rank) {
   return pairs.some(([first, last]) => first <= rank && rank <= last);
 }
 
-export function ranksInWords(pairs) {
+export function formatRanks(pairs) {
   return `${count(pairs) === 1 ? 'rank' : 'ranks'} ${ranges(pairs)}`;
 }
 

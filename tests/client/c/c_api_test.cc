@@ -41,14 +41,14 @@ muster_job* JoinAlone() {
   return job;
 }
 
-TEST(CApiTest, RanksInCDoEverythingTogether) {
+TEST(CApiTest, RanksInCUseTheWholeApi) {
   const Ranks ranks(3, 2, {kRank});
   EXPECT_THAT(ranks.exits(), Each(kSuccess));
   EXPECT_THAT(ranks.output(0), HasSubstr("rank 0 of 3, local 0 of 2, node 0 of 2, epoch "));
   EXPECT_THAT(ranks.output(2), HasSubstr("rank 2 of 3, local 0 of 1, node 1 of 2, epoch "));
 }
 
-TEST(CApiTest, SizesThatDisagreeAreNamedToAll) {
+TEST(CApiTest, DifferentSizesAreNamedOnAllRanks) {
   const Ranks ranks(3, 3, {kRank, "disagree"});
   EXPECT_THAT(ranks.exits(), Each(Exit{false, 1}));
   EXPECT_THAT(ranks.outputs(), Each(AllOf(HasSubstr("rank 1 called Broadcast(root 0, 8 bytes)"),
@@ -62,7 +62,7 @@ TEST(CApiTest, ALossEndsCallsWithTheExitCodeForIt) {
   EXPECT_THAT(ranks.output(2), AllOf(HasSubstr("rank 2: job '"), HasSubstr("rank 1 (")));
 }
 
-TEST(CApiTest, NullIsRefusedByItsName) {
+TEST(CApiTest, NullArgumentsAreRefusedByName) {
   EXPECT_EQ(Taken(muster_join(nullptr, nullptr, nullptr)),
             std::make_pair(muster_code{MUSTER_INVALID_ARGUMENT},
                            std::string("muster_join: 'job' is NULL")));
@@ -105,7 +105,7 @@ TEST(CApiTest, SuccessIsNull) {
   EXPECT_STREQ(muster_version(), MUSTER_VERSION);
 }
 
-TEST(CApiTest, OptionsAreVariablesThatJoiningChecks) {
+TEST(CApiTest, JoinChecksTheOptions) {
   muster_options* options = nullptr;
   ASSERT_EQ(muster_options_new(&options), nullptr);
   const auto [code, text] = Taken(muster_options_set(options, "MUSTER_COORDINATR", "a:1"));
@@ -125,7 +125,7 @@ TEST(CApiTest, OptionsAreVariablesThatJoiningChecks) {
   muster_job_free(job);
 }
 
-TEST(CApiTest, AProgramOfAnotherHeaderVersionIsUnderstoodOrToldSo) {
+TEST(CApiTest, OtherHeaderVersionsAreAcceptedOrNamed) {
   muster_job* const job = JoinAlone();
   muster_group* const world = muster_world(job);
   struct Newer {
@@ -145,7 +145,7 @@ TEST(CApiTest, AProgramOfAnotherHeaderVersionIsUnderstoodOrToldSo) {
   muster_job_free(job);
 }
 
-TEST(CApiTest, ErrorsOfTheProgramsOwnAndTheRanksThatTheyName) {
+TEST(CApiTest, ProgramErrorsAndTheRanksTheyName) {
   EXPECT_EQ(muster_status_new(MUSTER_OK, "well"), nullptr);
   muster_status* const unknown = muster_status_new(99, nullptr);
   EXPECT_EQ(muster_status_rank(unknown), -1);
@@ -162,7 +162,7 @@ TEST(CApiTest, ErrorsOfTheProgramsOwnAndTheRanksThatTheyName) {
   }
 }
 
-TEST(CApiTest, TheSinkGetsTheLogUntilItIsTakenAway) {
+TEST(CApiTest, TheSinkGetsTheLogUntilItIsRemoved) {
   std::string said;
   muster_set_log_sink(
       [](void* context, muster_log_level level, const char* line) {
@@ -196,7 +196,7 @@ TEST(CApiTest, SubscriptionsEndWithTheirJob) {
   muster_subscription_free(subscription);
 }
 
-TEST(CApiTest, CallsInTheBackgroundEndWhateverTheyReturn) {
+TEST(CApiTest, BackgroundCallsEndWithAnyResult) {
   muster_pending* pending = nullptr;
   ASSERT_EQ(muster_start([](void*) { return muster_status_new(MUSTER_INTERNAL, "no"); }, nullptr,
                          &pending),
@@ -215,7 +215,7 @@ TEST(CApiTest, CallsInTheBackgroundEndWhateverTheyReturn) {
   muster_pending_free(pending);
 }
 
-TEST(CApiTest, VariablesSayTheRankOfAProcessThatHasNotJoined) {
+TEST(CApiTest, VariablesGiveTheRankBeforeJoining) {
   muster_options* options = nullptr;
   ASSERT_EQ(muster_options_new(&options), nullptr);
   EXPECT_EQ(muster_options_rank(options), -1);

@@ -244,43 +244,43 @@ static void type_names(muster_job* job) {
   muster_group_free(typed);
 }
 
-struct meeting {
+struct barrier_call {
   muster_group* group;
   muster_cancellation* cancellation;
 };
 
-static muster_status* meet(void* context) {
-  struct meeting* meeting = context;
+static muster_status* call_barrier(void* context) {
+  struct barrier_call* barrier_call = context;
   muster_call_options options = MUSTER_CALL_OPTIONS;
-  options.cancellation = meeting->cancellation;
-  return muster_barrier(meeting->group, "in the background", &options);
+  options.cancellation = barrier_call->cancellation;
+  return muster_barrier(barrier_call->group, "in the background", &options);
 }
 
 /* Rank 0 does not wait: its call times out, and it calls again. */
 static void in_the_background(muster_job* job) {
-  struct meeting meeting = {NULL, NULL};
+  struct barrier_call barrier_call = {NULL, NULL};
   struct pollfd ready = {-1, POLLIN, 0};
   muster_pending* pending = NULL;
   const int all[] = {0, 1, 2};
-  OK(muster_group_new(job, "background", all, 3, &meeting.group));
-  OK(muster_cancellation_new(&meeting.cancellation));
+  OK(muster_group_new(job, "background", all, 3, &barrier_call.group));
+  OK(muster_cancellation_new(&barrier_call.cancellation));
   if (muster_rank(job) == 0) {
-    OK(muster_start(meet, &meeting, &pending));
+    OK(muster_start(call_barrier, &barrier_call, &pending));
     ready.fd = muster_pending_fd(pending);
     CHECK(poll(&ready, 1, 20) == 0 && !muster_pending_done(pending));
-    muster_cancel(meeting.cancellation);
+    muster_cancel(barrier_call.cancellation);
     CHECK(poll(&ready, 1, 60000) == 1 && muster_pending_done(pending));
     FAILS(muster_pending_wait(pending), MUSTER_CANCELLED, "");
     FAILS(muster_pending_wait(pending), MUSTER_CANCELLED, "");
     muster_pending_free(pending);
   }
   OK(muster_barrier(muster_world(job), "given up", NULL));
-  muster_cancellation_free(meeting.cancellation);
-  meeting.cancellation = NULL;
-  OK(muster_start(meet, &meeting, &pending));
+  muster_cancellation_free(barrier_call.cancellation);
+  barrier_call.cancellation = NULL;
+  OK(muster_start(call_barrier, &barrier_call, &pending));
   OK(muster_pending_wait(pending));
   muster_pending_free(pending);
-  muster_group_free(meeting.group);
+  muster_group_free(barrier_call.group);
 }
 
 static void arrays(muster_job* job) {

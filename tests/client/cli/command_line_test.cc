@@ -28,7 +28,7 @@ TEST(HelpTest, NamesTheCommands) {
   EXPECT_THAT(OutputOf({"--version"}, 0), StartsWith("muster 0."));
 }
 
-TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
+TEST(HelpTest, RunHelpNamesEveryFlagAndVariable) {
   const std::string help = OutputOf({"run", "--help"}, 0);
   for (const char* word : {"muster run [flags] [--] program",
                            "--nproc-per-node",
@@ -57,7 +57,7 @@ TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
   }
 }
 
-TEST(HelpTest, OfStatusNamesEveryFlag) {
+TEST(HelpTest, StatusHelpNamesEveryFlag) {
   const std::string help = OutputOf({"status", "--help"}, 0);
   for (const char* word :
        {"--coordinator", "MUSTER_COORDINATOR", "--json", "--watch", "--token-file",
@@ -66,7 +66,7 @@ TEST(HelpTest, OfStatusNamesEveryFlag) {
   }
 }
 
-TEST(HelpTest, OfDebugNamesEveryFlagAndWhatIsLeftOut) {
+TEST(HelpTest, DebugHelpNamesEveryFlagAndTheRedaction) {
   const std::string help = OutputOf({"debug", "--help"}, 0);
   for (const char* word : {"--coordinator", "--job", "--output", "--wait", "--token-file",
                            "*SECRET*", "Exit status"}) {
@@ -107,7 +107,7 @@ TEST(ProgramTest, NeedsNoDashesAndFlagsMayHaveUnderscores) {
               HasSubstr("./no-such-program"));
 }
 
-TEST(VariableTest, AMisspeltOneIsNamed) {
+TEST(VariableTest, AMisspeltVariableIsNamed) {
   const std::map<std::string, std::string> misspelt = {{"MUSTER_COORDINATR", "127.0.0.1:9"}};
   EXPECT_THAT(OutputOf({"health", "127.0.0.1:9"}, 1, misspelt),
               StartsWith("muster: the variable MUSTER_COORDINATR means nothing to Muster; did you "
@@ -122,7 +122,7 @@ struct Refusal {
 
 class RefusalTest : public ::testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
+TEST_P(RefusalTest, ExplainsTheErrorAndPointsToHelp) {
   const std::string output = OutputOf(GetParam().arguments, 64);
   EXPECT_THAT(output, StartsWith("muster: "));
   EXPECT_THAT(output, HasSubstr(GetParam().complaint));
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"status", "--frobnicate"}, "--frobnicate"},
         Refusal{{"status", "--", "true"}, "muster status takes no program"}));
 
-TEST(DebugRefusalTest, AWaitThatIsNoDuration) {
+TEST(DebugRefusalTest, MalformedWait) {
   EXPECT_THAT(OutputOf({"debug", "--coordinator=h:1", "--wait=soon"}, 64),
               HasSubstr("--wait is 'soon'; expected a duration of at most 10m"));
 }
@@ -226,12 +226,12 @@ TEST(StatusRefusalTest, MalformedInterval) {
               HasSubstr("--watch is 'often'; expected a duration"));
 }
 
-TEST(StatusRefusalTest, FilesThatCannotBeUsed) {
+TEST(StatusRefusalTest, UnusableFiles) {
   EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--token-file=/no/such/token"}, 64),
               StartsWith("muster: cannot read the token file '/no/such/token': "));
 }
 
-TEST(OutputTest, WhatCannotBeWrittenIsAnError) {
+TEST(OutputTest, AFailedWriteIsAnError) {
   for (const char* command : {"token", "--version", "run --help"}) {
     const auto muster =
         MusterCommand::Wrapped({"sh", "-c", absl::StrCat("exec $MUSTER ", command, " >/dev/full")});
@@ -240,7 +240,7 @@ TEST(OutputTest, WhatCannotBeWrittenIsAnError) {
   }
 }
 
-TEST(StatusRefusalTest, CoordinatorOutOfReach) {
+TEST(StatusRefusalTest, UnreachableCoordinator) {
   EXPECT_THAT(OutputOf({"status", "--coordinator", "127.0.0.1:9"}, 1),
               AllOf(StartsWith("muster: no status from the coordinator at 127.0.0.1:9: "),
                     HasSubstr("check that musterd is running there")));

@@ -29,7 +29,7 @@ using ::testing::Not;
 std::string MusterPath() { return LaunchCommand({}, {})[0]; }
 
 // Runs "muster arguments..." until it exits.
-std::string Muster(Words arguments, int exit_status, const Variables& env = {}) {
+std::string Muster(Args arguments, int exit_status, const Variables& env = {}) {
   arguments.insert(arguments.begin(), MusterPath());
   const auto muster = Process::Start(arguments, env);
   EXPECT_EQ(muster->Wait(), (Exit{false, exit_status})) << muster->Output();
@@ -46,7 +46,7 @@ TEST(TokenCommandTest, PrintsADifferentTokenEachTime) {
 
 // ---- A coordinator that `muster run` starts ----
 
-class OwnCoordinatorTest : public ::testing::Test {
+class HostedCoordinatorTest : public ::testing::Test {
  protected:
   // Runs one rank, which prints its coordinator and its token and then waits.
   void Run(const Variables& env = {}) {
@@ -74,7 +74,7 @@ class OwnCoordinatorTest : public ::testing::Test {
   std::string token_;
 };
 
-TEST_F(OwnCoordinatorTest, TakesOnlyCallersWithTheTokenOfThisRun) {
+TEST_F(HostedCoordinatorTest, AcceptsOnlyTheTokenOfItsRun) {
   Run();
   EXPECT_THAT(Muster({"status", "--coordinator", coordinator_}, 1),
               AllOf(HasSubstr("sent no token"), HasSubstr(coordinator_)));
@@ -85,7 +85,7 @@ TEST_F(OwnCoordinatorTest, TakesOnlyCallersWithTheTokenOfThisRun) {
   EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
 }
 
-TEST_F(OwnCoordinatorTest, TheTokenIsInAFileOfThisUserOnlyAndGoesWithTheRun) {
+TEST_F(HostedCoordinatorTest, TheTokenFileIsPrivateAndDeletedAfterTheRun) {
   Run();
   struct stat file = {};
   ASSERT_EQ(stat(token_file_.c_str(), &file), 0);
@@ -99,20 +99,20 @@ TEST_F(OwnCoordinatorTest, TheTokenIsInAFileOfThisUserOnlyAndGoesWithTheRun) {
   EXPECT_FALSE(fs::exists(fs::path(token_file_).parent_path()));
 }
 
-TEST_F(OwnCoordinatorTest, TheFileGoesWithARunThatIsInterrupted) {
+TEST_F(HostedCoordinatorTest, AnInterruptedRunDeletesTheTokenFile) {
   Run();
   run_->Signal(SIGINT);
   run_->Wait();
   EXPECT_FALSE(fs::exists(fs::path(token_file_).parent_path()));
 }
 
-TEST_F(OwnCoordinatorTest, TheFileGoesWithALauncherThatIsKilled) {
+TEST_F(HostedCoordinatorTest, AKilledLaunchersTokenFileIsDeleted) {
   Run();
   run_->Signal(SIGKILL);
   EXPECT_TRUE(WaitUntil([&] { return !fs::exists(fs::path(token_file_).parent_path()); }));
 }
 
-TEST_F(OwnCoordinatorTest, TheTokenIsInNoCommandLineAndNoEnvironment) {
+TEST_F(HostedCoordinatorTest, TheTokenIsInNoCommandLineAndNoEnvironment) {
   Run();
   ASSERT_TRUE(ParseToken(token_).ok());
   int looked = 0;
@@ -127,7 +127,7 @@ TEST_F(OwnCoordinatorTest, TheTokenIsInNoCommandLineAndNoEnvironment) {
   EXPECT_THAT(run_->Output(), Not(HasSubstr(token_)));
 }
 
-TEST_F(OwnCoordinatorTest, WhatTheUserHasSetForAnotherCoordinatorIsNotTakenForIt) {
+TEST_F(HostedCoordinatorTest, CredentialVariablesDoNotApplyToIt) {
   Run({{"MUSTER_TOKEN_FILE", "/no/such/token"},
        {"MUSTER_TLS_CA", "/no/such/ca"},
        {"MUSTER_TLS_CERT", "/no/such/cert"},
@@ -138,7 +138,7 @@ TEST_F(OwnCoordinatorTest, WhatTheUserHasSetForAnotherCoordinatorIsNotTakenForIt
   EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
 }
 
-TEST_F(OwnCoordinatorTest, ItsRanksJoinWithNothingToConfigure) {
+TEST_F(HostedCoordinatorTest, ItsRanksJoinWithoutConfiguration) {
   const auto run = Launch(2, {"barrier", "leave"});
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
 }
@@ -182,20 +182,20 @@ TEST_F(TokenDaemonTest, RanksWithoutTheTokenSayWhatTheyNeed) {
   EXPECT_THAT(run->Output(), AllOf(HasSubstr("sent no token"), HasSubstr("MUSTER_TOKEN_FILE")));
 }
 
-TEST_F(TokenDaemonTest, AWrongTokenIsToldWithItsFileInQuotes) {
+TEST_F(TokenDaemonTest, AWrongTokenIsReportedWithItsQuotedFile) {
   const std::string wrong = absl::StrCat(MakeTempDir(), "/wrong");
   ReplaceFile(wrong, NewToken());
   EXPECT_THAT(Muster({"status", daemon_->address(), "--token-file", wrong}, 1),
               HasSubstr(absl::StrCat("which sent the token in '", wrong, "': ")));
 }
 
-TEST_F(TokenDaemonTest, AFileThatCannotBeUsedIsRefusedBeforeAnyRankStarts) {
+TEST_F(TokenDaemonTest, AnUnusableFileIsRejectedBeforeAnyRankStarts) {
   const auto run = LaunchAt(*daemon_, 2, {"barrier"}, {"--token-file=/no/such/file"});
   EXPECT_EQ(run->Wait(), (Exit{false, 64}));
   EXPECT_THAT(run->Output(), AllOf(HasSubstr("/no/such/file"), Not(HasSubstr("begins"))));
 }
 
-TEST(RunFlagsTest, ACoordinatorOfItsOwnTakesNoCredentials) {
+TEST(RunFlagsTest, AHostedCoordinatorRejectsCredentialFlags) {
   EXPECT_THAT(Muster({"run", "--token-file=x", "--", "true"}, 64),
               AllOf(HasSubstr("--token-file needs --coordinator"), HasSubstr("of its own")));
   EXPECT_THAT(Muster({"run", "--tls-ca=x", "--", "true"}, 64), HasSubstr("--tls-ca"));
@@ -208,7 +208,7 @@ TEST_F(TokenDaemonTest, HealthNeedsNoToken) {
   EXPECT_EQ(Muster({"health"}, 0, {{"MUSTER_COORDINATOR", daemon_->address()}}), "");
 }
 
-TEST_F(TokenDaemonTest, HealthSaysInOneLineWhyNot) {
+TEST_F(TokenDaemonTest, HealthPrintsTheReasonInOneLine) {
   daemon_->Kill();
   EXPECT_THAT(Muster({"health", "--coordinator", daemon_->address()}, 1),
               MatchesRegex("muster: the coordinator at [^\n]* does not serve: [^\n]+\n"));
@@ -217,15 +217,15 @@ TEST_F(TokenDaemonTest, HealthSaysInOneLineWhyNot) {
               HasSubstr("--timeout is 'soon'"));
 }
 
-TEST_F(TokenDaemonTest, HealthDoesNotTakeItsOwnFilesForTheCoordinators) {
-  const Words health = {"health", "--coordinator", daemon_->address()};
+TEST_F(TokenDaemonTest, HealthBlamesUnusableFilesNotTheCoordinator) {
+  const Args health = {"health", "--coordinator", daemon_->address()};
   EXPECT_EQ(Muster(health, 0, {{"MUSTER_TOKEN_FILE", "/no/such/token"}}), "") << "needs none";
   EXPECT_THAT(Muster(health, 64, {{"MUSTER_TLS_CA", "/no/such/ca"}}),
               AllOf(HasSubstr("'/no/such/ca' cannot be read"), Not(HasSubstr("does not serve"))));
 }
 
-TEST_F(TokenDaemonTest, AnAnswerThatDoesNotComeInTimeIsToldInWords) {
-  const Words health = {"health", "--coordinator", daemon_->address(), "--timeout=300ms"};
+TEST_F(TokenDaemonTest, ATimeoutIsExplained) {
+  const Args health = {"health", "--coordinator", daemon_->address(), "--timeout=300ms"};
   daemon_->process().Stop();
   EXPECT_THAT(Muster(health, 1, {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}}),
               HasSubstr("does not serve: no answer within 300ms; check that musterd is running"));
@@ -238,9 +238,9 @@ TEST_F(TokenDaemonTest, AnAnswerThatDoesNotComeInTimeIsToldInWords) {
   daemon_->process().Signal(SIGCONT);
 }
 
-TEST_F(TokenDaemonTest, WhoSpeaksTlsToADaemonWithoutItIsToldSo) {
+TEST_F(TokenDaemonTest, TlsToADaemonWithoutTlsIsExplained) {
   const std::string ca = MakeTempDir() + "/ca";
-  ReplaceFile(ca, Authority().pem());
+  ReplaceFile(ca, CertificateAuthority().pem());
   EXPECT_THAT(
       Muster({"health", "--coordinator", daemon_->address(), "--tls-ca", ca}, 1),
       MatchesRegex("muster: [^\n]*andshake[^\n]*; check that musterd serves TLS there[^\n]*\n"))
@@ -250,7 +250,7 @@ TEST_F(TokenDaemonTest, WhoSpeaksTlsToADaemonWithoutItIsToldSo) {
 TEST(HealthTest, SpeaksTls) {
   const std::string directory = MakeTempDir();
   const auto path = [&](const std::string& name) { return absl::StrCat(directory, "/", name); };
-  const Authority authority;
+  const CertificateAuthority authority;
   const Certificate own = authority.Issue();
   ReplaceFile(path("ca"), authority.pem());
   ReplaceFile(path("cert"), own.pem);
@@ -259,12 +259,12 @@ TEST(HealthTest, SpeaksTls) {
                                          absl::StrCat("--tls-key=", path("key")),
                                          absl::StrCat("--tls-client-ca=", path("ca"))});
   ASSERT_NE(daemon, nullptr);
-  const Words health = {"health", "--coordinator", daemon->address(), "--tls-ca"};
-  Words right = health;
+  const Args health = {"health", "--coordinator", daemon->address(), "--tls-ca"};
+  Args right = health;
   right.push_back(path("ca"));
   Muster(right, 0);
-  ReplaceFile(path("other"), Authority().pem());
-  Words wrong = health;
+  ReplaceFile(path("other"), CertificateAuthority().pem());
+  Args wrong = health;
   wrong.push_back(path("other"));
   EXPECT_THAT(Muster(wrong, 1), HasSubstr("does not serve"));
   EXPECT_THAT(Muster({"health", "--coordinator", daemon->address()}, 1),

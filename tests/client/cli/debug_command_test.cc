@@ -62,7 +62,7 @@ class OldCoordinator final : public v1::CoordinatorService::Service {};
 
 class DebugCommandTest : public ::testing::Test {
  protected:
-  // Runs `muster debug` and returns its exit status. Its output is in said().
+  // Runs `muster debug` and returns its exit status. Its output is in output().
   int Debug(grpc::Service* service, const std::string& output = "") {
     int port = 0;
     grpc::ServerBuilder builder;
@@ -73,55 +73,55 @@ class DebugCommandTest : public ::testing::Test {
     flags.coordinator = "127.0.0.1:" + std::to_string(port);
     flags.output =
         output.empty() ? ::testing::TempDir() + "bundle-" + std::to_string(port) : output;
-    std::streambuf* const before = std::cerr.rdbuf(said_.rdbuf());
+    std::streambuf* const before = std::cerr.rdbuf(output_.rdbuf());
     const int status = RunDebugCommand(flags);
     std::cerr.rdbuf(before);
     return status;
   }
-  std::string said() const { return said_.str(); }
+  std::string output() const { return output_.str(); }
 
  private:
-  std::ostringstream said_;
+  std::ostringstream output_;
 };
 
-TEST_F(DebugCommandTest, AsksAgainUntilThereAreFiles) {
+TEST_F(DebugCommandTest, RetriesUntilAnInquiryGathersFiles) {
   BusyCoordinator coordinator(3);
   EXPECT_EQ(Debug(&coordinator), 0);
   EXPECT_EQ(coordinator.requests(), 4u);
-  EXPECT_THAT(said(), HasSubstr("the coordinator is at an inquiry of its own, without files"));
-  EXPECT_THAT(said(), Not(HasSubstr("no inquiry with files")));
+  EXPECT_THAT(output(), HasSubstr("the coordinator is at an inquiry of its own, without files"));
+  EXPECT_THAT(output(), Not(HasSubstr("no inquiry with files")));
 }
 
-TEST_F(DebugCommandTest, SaysNothingOfItWhereItIsGivenOneAtOnce) {
+TEST_F(DebugCommandTest, PrintsNothingIfTheFirstInquiryGathersFiles) {
   BusyCoordinator coordinator(0);
   EXPECT_EQ(Debug(&coordinator), 0);
   EXPECT_EQ(coordinator.requests(), 1u);
-  EXPECT_EQ(said(), "");
+  EXPECT_EQ(output(), "");
 }
 
-TEST_F(DebugCommandTest, AFolderThatHoldsSomethingIsRefusedBeforeAnythingIsAsked) {
+TEST_F(DebugCommandTest, ANonEmptyFolderIsRejectedBeforeTheInquiry) {
   BusyCoordinator coordinator(0);
   const std::string folder = ::testing::TempDir() + "earlier";
   ASSERT_EQ(Debug(&coordinator, folder), 0);
   const uint64_t before = coordinator.requests();
   EXPECT_EQ(Debug(&coordinator, folder), exit_codes::kBadConfiguration);
   EXPECT_EQ(coordinator.requests(), before);
-  EXPECT_THAT(said(), HasSubstr(folder + " is there already, and is no empty folder"));
+  EXPECT_THAT(output(), HasSubstr(folder + " is there already, and is no empty folder"));
 }
 
-TEST_F(DebugCommandTest, ATarInAFolderThatIsNotThereIsRefusedBeforeAnythingIsAsked) {
+TEST_F(DebugCommandTest, ATarInAMissingFolderIsRejectedBeforeTheInquiry) {
   BusyCoordinator coordinator(0);
   for (const std::string name : {"/hang.tar", "/hang.tar.gz"}) {
     EXPECT_EQ(Debug(&coordinator, "/no/such/folder" + name), exit_codes::kBadConfiguration);
   }
   EXPECT_EQ(coordinator.requests(), 0u);
-  EXPECT_THAT(said(), HasSubstr("--output: there is no folder /no/such/folder; make it"));
+  EXPECT_THAT(output(), HasSubstr("--output: there is no folder /no/such/folder; make it"));
 }
 
 TEST_F(DebugCommandTest, SaysThatAMusterdIsTooOld) {
   OldCoordinator coordinator;
   EXPECT_EQ(Debug(&coordinator), 1);
-  EXPECT_THAT(said(), HasSubstr("this musterd has no inquiries, since it is older"));
+  EXPECT_THAT(output(), HasSubstr("this musterd has no inquiries, since it is older"));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ std::string Report(const std::string& inquiry, const std::string& status) {
                      kWide);
 }
 
-TEST(DebugReportTest, RowsAreOfTheRanksThatTheCoordinatorHasNamed) {
+TEST(DebugReportTest, RowsHaveTheCoordinatorsRanks) {
   const std::string report =
       Report(R"pb(
                reports {
@@ -63,7 +63,7 @@ TEST(DebugReportTest, RowsAreOfTheRanksThatTheCoordinatorHasNamed) {
   EXPECT_THAT(report, ContainsRegex("1 +n0 +1 +stopped +Leave"));
 }
 
-TEST(DebugReportTest, WithoutARankAProcessIsFoundByItsNodeAndIdUnlessThereAreTwo) {
+TEST(DebugReportTest, WithoutRanksProcessesMatchByNodeAndPid) {
   constexpr char kSeen[] = R"pb(
     reports {
       launcher { id: "a" node: "n0" }
@@ -94,12 +94,12 @@ v1::GetInquiryResponse Hang(int count) {
     report.mutable_launcher()->set_id(absl::StrCat("launcher ", node));
     report.mutable_launcher()->set_node(absl::StrCat("n", node));
     for (int rank = node * 8; rank < std::min(count, node * 8 + 8); ++rank) {
-      v1::RankObservation& seen = *report.add_ranks();
-      seen.set_rank(rank);
-      seen.set_pid(1000 + rank);
-      seen.set_condition(v1::PROCESS_CONDITION_SLEEPING);
-      seen.set_call(rank == 33 ? "read" : "epoll_wait");
-      seen.mutable_in_call_for()->set_seconds(10 + rank);
+      v1::RankObservation& observation = *report.add_ranks();
+      observation.set_rank(rank);
+      observation.set_pid(1000 + rank);
+      observation.set_condition(v1::PROCESS_CONDITION_SLEEPING);
+      observation.set_call(rank == 33 ? "read" : "epoll_wait");
+      observation.mutable_in_call_for()->set_seconds(10 + rank);
     }
   }
   return inquiry;
@@ -109,7 +109,7 @@ int LinesOf(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(DebugReportTest, OfManyRanksThoseThatDoTheSameShareARow) {
+TEST(DebugReportTest, ManyRanksThatDoTheSameShareARow) {
   const std::string report = DebugReport(Hang(512), {}, kWide);
   EXPECT_EQ(LinesOf(report), 5) << report;
   EXPECT_THAT(report,
@@ -117,7 +117,7 @@ TEST(DebugReportTest, OfManyRanksThoseThatDoTheSameShareARow) {
                             "epoll_wait\\(\\)\n33 +n4 +1033 +sleeps +in read\\(\\) for 43s\n"));
 }
 
-TEST(DebugReportTest, OfFewRanksEachHasARow) {
+TEST(DebugReportTest, FewRanksHaveARowEach) {
   const std::string report = DebugReport(Hang(16), {}, kWide);
   EXPECT_EQ(LinesOf(report), 3 + 16);
   EXPECT_THAT(report,
@@ -130,11 +130,11 @@ TEST(DebugReportTest, TheBundleHasARowForEachRank) {
   EXPECT_THAT(report, ContainsRegex("\n511 +n63 +1511 "));
 }
 
-TEST(DebugReportTest, WhereAllDoSomethingElseTheFirstAreShown) {
+TEST(DebugReportTest, OnlyTheFirstRowsAreShownIfAllDiffer) {
   v1::GetInquiryResponse inquiry = Hang(64);
   for (v1::LauncherReport& report : *inquiry.mutable_reports()) {
-    for (v1::RankObservation& seen : *report.mutable_ranks()) {
-      seen.set_target(absl::StrCat("socket ", seen.pid()));
+    for (v1::RankObservation& observation : *report.mutable_ranks()) {
+      observation.set_target(absl::StrCat("socket ", observation.pid()));
     }
   }
   const std::string report = DebugReport(inquiry, {}, kWide);

@@ -10,7 +10,7 @@ const std::vector<std::string> kCommands = {"run", "status", "health", "token"};
 const std::vector<std::string> kFlags = {"--nproc-per-node", "--nnodes", "--node-rank", "--job",
                                          "--master-port",    "--log-dir"};
 
-TEST(HintsTest, TheNearestCommandIsMeant) {
+TEST(HintsTest, SuggestsTheNearestCommand) {
   EXPECT_EQ(HintForCommand("rn", kCommands), "; did you mean run?");
   EXPECT_EQ(HintForCommand("ru", kCommands), "; did you mean run?");
   EXPECT_EQ(HintForCommand("stauts", kCommands), "; did you mean status?");
@@ -18,7 +18,7 @@ TEST(HintsTest, TheNearestCommandIsMeant) {
   EXPECT_EQ(HintForCommand("", kCommands), "");
 }
 
-TEST(HintsTest, FlagsHaveDashes) {
+TEST(HintsTest, SuggestsDashesForUnderscores) {
   EXPECT_EQ(HintForFlag("--nproc_per_node", kFlags), "; did you mean --nproc-per-node?");
   EXPECT_EQ(HintForFlag("--nproc_per_node=gpu", kFlags), "; did you mean --nproc-per-node?");
   EXPECT_EQ(HintForFlag("--master_port=1", kFlags), "; did you mean --master-port?");
@@ -26,14 +26,14 @@ TEST(HintsTest, FlagsHaveDashes) {
   EXPECT_EQ(HintForFlag("--frobnicate", kFlags), "");
 }
 
-TEST(HintsTest, TheBeginningOfAFlagIsEnough) {
+TEST(HintsTest, CompletesThePrefixOfAFlag) {
   EXPECT_EQ(HintForFlag("--nproc", kFlags), "; did you mean --nproc-per-node?");
   EXPECT_EQ(HintForFlag("--nproc=2", kFlags), "; did you mean --nproc-per-node?");
   EXPECT_EQ(HintForFlag("--no", {"--node-id", "--node-rank"}),
             "; did you mean --node-id or --node-rank?");
 }
 
-TEST(HintsTest, TorchrunsFlagsAreKnown) {
+TEST(HintsTest, KnowsTorchrunsFlags) {
   EXPECT_EQ(HintForFlag("--rdzv_id=7", kFlags), "; did you mean --job?");
   EXPECT_EQ(HintForFlag("--rdzv_endpoint=h:1", kFlags),
             "; did you mean --coordinator HOST:PORT, where musterd listens?");

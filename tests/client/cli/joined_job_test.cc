@@ -14,6 +14,7 @@
 namespace muster::cli {
 namespace {
 
+using muster::testing::Args;
 using muster::testing::CountOf;
 using muster::testing::Exit;
 using muster::testing::kSuccess;
@@ -21,22 +22,21 @@ using muster::testing::MusterdPath;
 using muster::testing::PidOf;
 using muster::testing::RankCommand;
 using muster::testing::TestDaemon;
-using muster::testing::Words;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const Words kLeave = {"place", "leave"};
+const Args kLeave = {"place", "leave"};
 // Three ranks. The first holds a lease, and the last does not come to the barrier.
-const Words kWait = {"place", "0:hold=node", "2:loss", "barrier"};
+const Args kWait = {"place", "0:hold=node", "2:loss", "barrier"};
 
 // Flags of `muster run` for two ranks of job "j". The wait is long enough for the slowest machine
 // to end on its own.
-const Words kPatientPair = {"--nproc-per-node=2", "--job=j", "--failure-wait=1m"};
+const Args kPatientPair = {"--nproc-per-node=2", "--job=j", "--failure-wait=1m"};
 
 // Returns the words of "muster run flags... -- rank steps...".
-Words RunRanks(Words flags, const Words& steps) {
+Args RunRanks(Args flags, const Args& steps) {
   flags.insert(flags.begin(), "run");
   flags.push_back("--");
   for (const std::string& word : RankCommand(steps)) flags.push_back(word);
@@ -53,7 +53,7 @@ std::vector<std::string> OfNode(int node, const TestDaemon& daemon) {
           "--nproc-per-node=2", absl::StrCat("--node-id=n", node)};
 }
 
-TEST(StandaloneTest, RankIsWhatTheJobSays) {
+TEST(StandaloneTest, RankComesFromTheJob) {
   MusterCommand muster(RunRanks({"--nproc-per-node=4", "--node-id=n0"}, kLeave),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
   EXPECT_EQ(muster.process().Wait(), kSuccess) << muster.process().Output();
@@ -197,7 +197,7 @@ TEST(TwoNodesTest, ANodeWhoseRanksFailBeforeTheyJoinEndsTheJobForAll) {
   EXPECT_EQ(daemon->process().Wait(), (Exit{false, 1}));
 }
 
-TEST(TwoNodesTest, AlsoForRanksThatDoNotJoinThemselves) {
+TEST(TwoNodesTest, AnUnknownProgramOnOneNodeEndsPlainRanksOnTheOther) {
   const auto daemon = TestDaemon::Start({"--world-size=4"});
   ASSERT_NE(daemon, nullptr);
   std::vector<std::string> flags = OfNode(0, *daemon);
@@ -212,7 +212,7 @@ TEST(TwoNodesTest, AlsoForRanksThatDoNotJoinThemselves) {
               HasSubstr("a node has given its ranks up: node n1: cannot execute /no/such/program"));
 }
 
-TEST(TwoNodesTest, ARankThatIsStartedAgainBeforeItJoinsEndsNothing) {
+TEST(TwoNodesTest, ARestartBeforeJoiningEndsNothing) {
   const auto daemon = TestDaemon::Start({"--world-size=4"});
   ASSERT_NE(daemon, nullptr);
   const std::string failed = muster::testing::MakeTempDir() + "/failed";
@@ -230,7 +230,7 @@ TEST(TwoNodesTest, ARankThatIsStartedAgainBeforeItJoinsEndsNothing) {
   EXPECT_THAT(daemon->process().Output(), Not(HasSubstr("given its ranks up")));
 }
 
-TEST(TwoNodesTest, AnotherJobIsRefused) {
+TEST(TwoNodesTest, AnotherJobIsRejected) {
   const auto daemon = TestDaemon::Start({"--job=digits"});
   ASSERT_NE(daemon, nullptr);
   MusterCommand muster(RunRanks({"--coordinator", daemon->address(), "--job=letters"}, kLeave));
@@ -273,7 +273,7 @@ class StatusTest : public ::testing::Test {
   std::unique_ptr<MusterCommand> job_;
 };
 
-TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
+TEST_F(StatusTest, ShowsMembersAndMissingRanks) {
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: running"));
   EXPECT_THAT(text, HasSubstr("world size 3; musterd "));
@@ -295,13 +295,13 @@ TEST_F(StatusTest, AfterALossNamesItsCause) {
   EXPECT_THAT(text, ContainsRegex("recent failures\n.*\n(.*\n)*1 +n0 +[0-9]+ +.*SIGKILL"));
 }
 
-TEST_F(StatusTest, OfAnotherJobIsRefused) {
+TEST_F(StatusTest, AnotherJobIsRejected) {
   MusterCommand status({"status", "--coordinator", daemon_->address(), "--job=letters"});
   EXPECT_EQ(status.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(status.process().Output(), AllOf(HasSubstr("'digits'"), HasSubstr("'letters'")));
 }
 
-TEST_F(StatusTest, SaysByItsExitCodeWhetherTheJobHasFailed) {
+TEST_F(StatusTest, TheExitCodeShowsWhetherTheJobHasFailed) {
   const std::vector<std::string> ask = {"status", "--coordinator", daemon_->address(),
                                         "--exit-code"};
   EXPECT_EQ(MusterCommand(ask).process().Wait(), kSuccess);
@@ -315,7 +315,7 @@ TEST_F(StatusTest, SaysByItsExitCodeWhetherTheJobHasFailed) {
   EXPECT_THAT(StatusText({}), HasSubstr("job digits: failed")) << "which is no error to tell";
 }
 
-TEST_F(StatusTest, FitsATerminalOfThatWidth) {
+TEST_F(StatusTest, FitsTheGivenWidth) {
   MusterCommand status({"status", "--coordinator", daemon_->address()}, {{"COLUMNS", "80"}});
   EXPECT_EQ(status.process().Wait(), kSuccess);
   for (const std::string& line : SortedLines(status.process().Output())) {
@@ -363,7 +363,7 @@ TEST_F(LocalStatusTest, KnowsTheTokenOfARun) {
   EXPECT_THAT(Status({}, 1), HasSubstr("no coordinator runs on this machine for this user"));
 }
 
-TEST_F(LocalStatusTest, SaysThatTheJobIsStoppedAndWhatContinuesIt) {
+TEST_F(LocalStatusTest, ReportsAStoppedJobAndHowToContinueIt) {
   std::map<std::string, std::string> env = here_;
   env["MUSTER_MUSTERD"] = MusterdPath();
   MusterCommand run(RunRanks({"--nproc-per-node=2", "--job=digits"}, {"place", "wait=/nowhere"}),
@@ -391,7 +391,7 @@ TEST_F(StatusTest, WatchesThroughARestartOfTheCoordinator) {
   daemon_->Kill();
   ASSERT_TRUE(watch.process().WaitForOutput("muster: no status from the coordinator at "));
   EXPECT_THAT(watch.process().Output(), HasSubstr("; trying again every 100ms\n"));
-  daemon_->StartAgain();
+  daemon_->Restart();
   const int before = pictures();
   EXPECT_TRUE(WaitUntil([&] { return pictures() > before; }));
   EXPECT_TRUE(watch.process().Running());

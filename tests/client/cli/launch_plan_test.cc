@@ -61,7 +61,7 @@ TEST(LaunchPlanTest, RanksOfANodeAreContiguous) {
   EXPECT_EQ(plan.job.job, "default") << "what a musterd serves unless it is told otherwise";
 }
 
-TEST(LaunchPlanTest, AJobIsElasticWhereAnyFlagSaysSo) {
+TEST(LaunchPlanTest, AnyElasticFlagMakesTheJobElastic) {
   RunFlags flags = Flags();
   flags.nproc_per_node = "4";
   EXPECT_FALSE(Plan(flags).job.elastic());
@@ -86,7 +86,7 @@ int Processes(const std::string& value, const Machine& machine) {
   return Plan(flags, machine).job.nproc_per_node;
 }
 
-TEST(LaunchPlanTest, ProcessesMayBeCountedByTheMachine) {
+TEST(LaunchPlanTest, ProcessCountMayFollowTheMachine) {
   constexpr Machine kFourGpus = {4, 12};
   EXPECT_EQ(Processes("gpu", kFourGpus), 4);
   EXPECT_EQ(Processes("auto", kFourGpus), 4);
@@ -105,7 +105,7 @@ struct BadFlag {
 
 class BadFlagTest : public ::testing::TestWithParam<BadFlag> {};
 
-TEST_P(BadFlagTest, IsRefusedWithWhatItHoldsAndWhatWasExpected) {
+TEST_P(BadFlagTest, IsRejectedWithItsValueAndTheExpectedOne) {
   RunFlags flags = MultiNodeFlags();
   flags.*GetParam().flag = GetParam().value;
   EXPECT_THAT(Refusal(flags), HasSubstr(GetParam().complaint));
@@ -184,7 +184,7 @@ const std::map<std::string, std::string> kKubeflow = {{"PET_NNODES", "3"},
                                                       {"PET_MASTER_ADDR", "train-0"},
                                                       {"PET_MASTER_PORT", "29400"}};
 
-TEST(ClusterTest, KubeflowSaysWhereTheNodeStands) {
+TEST(ClusterTest, KubeflowGivesTheNodeRank) {
   const LaunchPlan plan = Plan(InCluster(Flags(), kKubeflow));
   EXPECT_EQ(plan.job.nnodes, 3);
   EXPECT_EQ(plan.job.node_rank, 1);
@@ -193,7 +193,7 @@ TEST(ClusterTest, KubeflowSaysWhereTheNodeStands) {
   EXPECT_EQ(plan.job.job, "default");
 }
 
-TEST(ClusterTest, FlagsSayItBetter) {
+TEST(ClusterTest, FlagsOverrideTheCluster) {
   RunFlags flags = MultiNodeFlags();
   const LaunchPlan plan = Plan(InCluster(flags, kKubeflow));
   EXPECT_EQ(plan.job.node_rank, 2);
@@ -201,7 +201,7 @@ TEST(ClusterTest, FlagsSayItBetter) {
   EXPECT_EQ(plan.job.coordinator.ToString(), "head:7370");
 }
 
-TEST(ClusterTest, LeaderWorkerSetSaysWhereTheNodeStands) {
+TEST(ClusterTest, LeaderWorkerSetGivesTheNodeRank) {
   const LaunchPlan plan = Plan(InCluster(
       Flags(),
       {{"LWS_GROUP_SIZE", "2"}, {"LWS_WORKER_INDEX", "1"}, {"LWS_LEADER_ADDRESS", "lws-0.lws"}}));
@@ -217,14 +217,14 @@ TEST(ClusterTest, ASingleNodeHostsItsCoordinator) {
   EXPECT_FALSE(Plan(InCluster(Flags(), one)).coordinator_given);
 }
 
-TEST(ClusterTest, SlurmNamesAJobThatSeveralProcessesMustKnow) {
+TEST(ClusterTest, SlurmNamesTheJobOfSeveralNodes) {
   const std::map<std::string, std::string> slurm = {{"SLURM_JOB_ID", "77"},
                                                     {"SLURM_RESTART_COUNT", "1"}};
   EXPECT_EQ(Plan(InCluster(MultiNodeFlags(), slurm)).job.job, "slurm-77-1");
   EXPECT_EQ(Plan(InCluster(Flags(), slurm)).job.job, "run-1");
 }
 
-TEST(ClusterTest, ExportedCoordinatorAndJobAreTheRuns) {
+TEST(ClusterTest, UsesTheExportedCoordinatorAndJob) {
   const std::map<std::string, std::string> exported = {{"MUSTER_COORDINATOR", "head:7370"},
                                                        {"MUSTER_JOB", "digits"}};
   const LaunchPlan plan = Plan(InCluster(Flags(), exported));
@@ -238,7 +238,7 @@ TEST(ClusterTest, ExportedCoordinatorAndJobAreTheRuns) {
   EXPECT_FALSE(Plan(InCluster(Flags(), {{"MUSTER_COORDINATOR", ""}})).coordinator_given);
 }
 
-TEST(ClusterTest, WhereTheMetricsAreIsExportedForACoordinatorOfTheRunsOwn) {
+TEST(ClusterTest, TheMetricsVariableAppliesToAHostedCoordinator) {
   const std::pair<const std::string, std::string> exported = {"MUSTER_METRICS_LISTEN", ":9100"};
   EXPECT_EQ(Plan(InCluster(Flags(), {exported})).metrics->ToString(), "127.0.0.1:9100");
   EXPECT_FALSE(Plan(InCluster(Flags(), {exported, {"MUSTER_COORDINATOR", "head:7370"}}))
@@ -250,7 +250,7 @@ TEST(ClusterTest, WhereTheMetricsAreIsExportedForACoordinatorOfTheRunsOwn) {
   EXPECT_THAT(Refusal(flags), HasSubstr("--metrics-listen: 'everywhere' is not a valid address"));
 }
 
-TEST(ClusterTest, FlagsWinOverExportedOnesWhichWinOverTheClusters) {
+TEST(ClusterTest, FlagsOverrideVariablesWhichOverrideTheCluster) {
   std::map<std::string, std::string> variables = kKubeflow;
   variables["MUSTER_COORDINATOR"] = "exported:1";
   variables["MUSTER_JOB"] = "digits";
@@ -262,7 +262,7 @@ TEST(ClusterTest, FlagsWinOverExportedOnesWhichWinOverTheClusters) {
   EXPECT_EQ(plan.job.job, "letters");
 }
 
-TEST(ClusterTest, AnExportedCoordinatorThatDoesNotFitIsNamed) {
+TEST(ClusterTest, AConflictingExportedCoordinatorIsNamed) {
   const std::map<std::string, std::string> exported = {{"MUSTER_COORDINATOR", "head:7370"}};
   RunFlags flags = Flags();
   flags.musterd = "/usr/bin/musterd";
@@ -273,7 +273,7 @@ TEST(ClusterTest, AnExportedCoordinatorThatDoesNotFitIsNamed) {
               HasSubstr("MUSTER_COORDINATOR: 'head' is not a valid address"));
 }
 
-TEST(ClusterTest, ARankThatLaunchesAJobOfItsOwnIsNotANodeOfIt) {
+TEST(ClusterTest, ANestedJobIgnoresTheOuterVariables) {
   std::map<std::string, std::string> inner = kKubeflow;
   inner["MUSTER_PROCESS_SECRET"] = std::string(32, 'a');
   inner["MUSTER_COORDINATOR"] = "outer:7370";

@@ -60,26 +60,25 @@ class SlowLogTest : public ::testing::Test {
   int stream_ = 0;
 };
 
-TEST_F(SlowLogTest, SaysInTheFileWhatIsMissingThere) {
+TEST_F(SlowLogTest, NotesDroppedBytesInTheFile) {
   WriteLines(LogFiles::kMaxBacklog);
-  EXPECT_THAT(logs_.TakeComplaints(), IsEmpty());
+  EXPECT_THAT(logs_.TakeWarnings(), IsEmpty());
   WriteLines(2 * kChunk);
-  EXPECT_THAT(logs_.TakeComplaints(),
-              ElementsAre(HasSubstr("rank-7.log cannot be written as fast")));
+  EXPECT_THAT(logs_.TakeWarnings(), ElementsAre(HasSubstr("rank-7.log cannot be written as fast")));
   WriteLines(kChunk);
-  EXPECT_THAT(logs_.TakeComplaints(), IsEmpty()) << "once is enough";
+  EXPECT_THAT(logs_.TakeWarnings(), IsEmpty()) << "once is enough";
   ReadAll();
   logs_.Write(log_, stream_, "later\n");
   EXPECT_THAT(ReadAll(),
               ::testing::ContainsRegex("^muster: [0-9]+ bytes are missing here.*\nlater\n$"));
 }
 
-TEST_F(SlowLogTest, IsReportedOnceItCannotBeWrittenAtAll) {
+TEST_F(SlowLogTest, IsReportedIfItCannotBeWritten) {
   signal(SIGPIPE, SIG_IGN);  // as in the launcher
   close(reader_);
   WriteLines(2 * kChunk);
   ASSERT_TRUE(WaitUntil([&] { return logs_.pending() == 0; }));
-  EXPECT_THAT(logs_.TakeComplaints(), ElementsAre(HasSubstr("rank-7.log: Broken pipe")));
+  EXPECT_THAT(logs_.TakeWarnings(), ElementsAre(HasSubstr("rank-7.log: Broken pipe")));
   reader_ = -1;
 }
 

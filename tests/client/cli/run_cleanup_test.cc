@@ -28,7 +28,7 @@ constexpr char kUntilItSleeps[] = "until [ $(cat /proc/$!/comm) = sleep ]; do sl
 
 // ---- Restarts ----
 
-TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
+TEST(RestartCleanupTest, ADeadRanksChildrenEndBeforeTheRestart) {
   const std::string directory = MakeTempDir();
   // The children end slowly: the restarted rank must find their last output.
   const std::string child =
@@ -76,7 +76,7 @@ TEST(RestartCleanupTest, TheChildrenOfOtherRanksLiveOn) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(RestartCleanupTest, ALostRanksChildrenEndWhereTheJobGoesOnWithoutIt) {
+TEST(RestartCleanupTest, ALostRanksChildrenEndIfTheJobContinues) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell(
       {"--nproc-per-node=2", "--min-world-size=1"},
@@ -92,7 +92,7 @@ TEST(RestartCleanupTest, ALostRanksChildrenEndWhereTheJobGoesOnWithoutIt) {
 
 // ---- The end of a run ----
 
-TEST(EndCleanupTest, WhatWorksInTheBackgroundMayFinish) {
+TEST(EndCleanupTest, BackgroundProcessesMayFinish) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell(
       {}, absl::StrCat("cd ", directory,
@@ -102,7 +102,7 @@ TEST(EndCleanupTest, WhatWorksInTheBackgroundMayFinish) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("[0] uploaded\n"));
 }
 
-TEST(EndCleanupTest, WhatDoesNotFinishIsNamedAndKilled) {
+TEST(EndCleanupTest, ProcessesThatDoNotFinishAreNamedAndKilled) {
   MusterCommand muster(
       RunShell({"--grace=10ms"}, absl::StrCat("trap '' TERM; sleep 1001 & ", kUntilItSleeps)));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
@@ -126,7 +126,7 @@ TEST(EndCleanupTest, ASignalCutsTheGraceShort) {
 
 // "helper & exec muster run ...": the launcher inherits the helper as a child that it did not
 // start.
-class HelperTest : public ::testing::Test {
+class EarlierChildTest : public ::testing::Test {
  protected:
   static std::unique_ptr<MusterCommand> Start(const std::string& helper, const std::string& rank) {
     return MusterCommand::Wrapped(
@@ -134,13 +134,13 @@ class HelperTest : public ::testing::Test {
   }
 };
 
-TEST_F(HelperTest, LivesOnWhenTheRunEnds) {
+TEST_F(EarlierChildTest, LivesOnWhenTheRunEnds) {
   const auto muster = Start("sleep 1005", "true");
   EXPECT_EQ(muster->process().Wait(), kSuccess);
   EXPECT_TRUE(muster->WaitForProcesses("sleep 1005", 1));
 }
 
-TEST_F(HelperTest, LivesOnWhenTheSupervisorIsKilled) {
+TEST_F(EarlierChildTest, LivesOnWhenTheSupervisorIsKilled) {
   const auto muster = Start("(sleep 1006 &) ; sleep 1005", "setsid sleep 1001 & exec sleep 1002");
   ASSERT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
   ASSERT_TRUE(muster->WaitForProcesses("sleep 1002", 1));
@@ -154,7 +154,7 @@ TEST_F(HelperTest, LivesOnWhenTheSupervisorIsKilled) {
   EXPECT_THAT(muster->ProcessesRunning("sleep 1006"), Not(IsEmpty()));
 }
 
-TEST_F(HelperTest, IsReapedWhenItEnds) {
+TEST_F(EarlierChildTest, IsReapedWhenItEnds) {
   // Only the launcher can end it: orphans of a container become children of its first process.
   const std::string file = MakeTempDir() + "/pid";
   const auto muster = Start(absl::StrCat("sh -c \"echo \\$\\$ >", file, "; exec sleep 1005\""),

@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(RunCoordinatorTest, IsToldTheJob) {
+TEST(RunCoordinatorTest, GetsTheJob) {
   const std::string directory = MakeTempDir();
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c", "TMPDIR=$0 exec \"$MUSTER\" run --nproc-per-node=3 --job=--j -- true",
@@ -47,7 +47,7 @@ TEST(RunCoordinatorTest, IsToldTheJob) {
 
 // The token's folder is in TMPDIR. A run may last so long that cleaners of old files would remove
 // it.
-TEST(RunCoordinatorTest, LocksTheFolderOfItsTokenAgainstTheRemovalOfOldFiles) {
+TEST(RunCoordinatorTest, LocksItsTokenFolderAgainstCleaners) {
   const std::string directory = MakeTempDir();
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c", "TMPDIR=$0 exec \"$MUSTER\" run -- sh -c 'echo ready; exec sleep 1001'",
@@ -62,7 +62,7 @@ TEST(RunCoordinatorTest, LocksTheFolderOfItsTokenAgainstTheRemovalOfOldFiles) {
   close(fd);
 }
 
-TEST(RunCoordinatorTest, ThatCannotStartIsAnErrorWithItsWords) {
+TEST(RunCoordinatorTest, AFailedStartReportsItsOutput) {
   MusterCommand muster(RunShell({}, "echo a rank"), {{"FAKE_MUSTERD", "fails"}});
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(), HasSubstr("[musterd] cannot listen\n"));
@@ -72,7 +72,7 @@ TEST(RunCoordinatorTest, ThatCannotStartIsAnErrorWithItsWords) {
   EXPECT_THAT(muster.process().Output(), Not(HasSubstr("a rank\n")));
 }
 
-TEST(RunCoordinatorTest, ThatDiesIsStartedAgainOnItsPort) {
+TEST(RunCoordinatorTest, IsRestartedOnItsPort) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell({"--nproc-per-node=2"}, "echo ready; exec sleep 1001"),
                        {{"FAKE_MUSTERD_DIR", directory}});
@@ -89,7 +89,7 @@ TEST(RunCoordinatorTest, ThatDiesIsStartedAgainOnItsPort) {
   EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 2));
 }
 
-TEST(RunCoordinatorTest, IsNotMeantByTheWarningOfABatchSystem) {
+TEST(RunCoordinatorTest, IgnoresTheWarningSignalOfABatchSystem) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell({}, "echo ready; exec sleep 1001"),
                        {{"FAKE_MUSTERD_DIR", directory}});
@@ -102,7 +102,7 @@ TEST(RunCoordinatorTest, IsNotMeantByTheWarningOfABatchSystem) {
   EXPECT_TRUE(ignored >> (SIGUSR2 - 1) & 1) << status;
 }
 
-TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
+TEST(RunCoordinatorTest, RepeatedEndsEndTheRun) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(
       RunShell({"--nproc-per-node=2", "--failure-wait=0s"}, "echo ready; exec sleep 1001"),
@@ -120,7 +120,7 @@ TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(RunCoordinatorTest, ThatEndsForAWhileIsStartedAgainWithPausesUntilItStays) {
+TEST(RunCoordinatorTest, IsRestartedWithBackOffUntilItStays) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell({}, "echo ready; exec sleep 1001"),
                        {{"FAKE_MUSTERD_DIR", directory}, {"FAKE_MUSTERD", "ends-again"}});
@@ -143,14 +143,14 @@ TEST(RunCoordinatorTest, CanBeInterruptedWhileItStarts) {
   EXPECT_THAT(muster.Processes(), IsEmpty());
 }
 
-TEST(RunCoordinatorTest, ThatIsNoProgramIsAnError) {
+TEST(RunCoordinatorTest, ANonExecutableIsAnError) {
   MusterCommand muster({"run", "--musterd", "/no/such/musterd", "--", "true"});
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(),
               HasSubstr("cannot start the coordinator /no/such/musterd: No such file"));
 }
 
-TEST(RunCoordinatorTest, IsNotStartedWhereOneIsNamed) {
+TEST(RunCoordinatorTest, IsNotStartedIfAFlagNamesOne) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(
       RunShell({"--coordinator=[::1]:9"}, "echo $MUSTER_COORDINATOR $MUSTER_JOB $MASTER_ADDR"),
@@ -160,7 +160,7 @@ TEST(RunCoordinatorTest, IsNotStartedWhereOneIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/pid"));
 }
 
-TEST(RunCoordinatorTest, TheRunSaysWhereItIs) {
+TEST(RunCoordinatorTest, TheRunPrintsItsAddress) {
   MusterCommand muster(RunShell({"--job=digits"}, "echo a rank"));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 0}));
   EXPECT_EQ(muster.process().Output(),
@@ -168,7 +168,7 @@ TEST(RunCoordinatorTest, TheRunSaysWhereItIs) {
             "job\n[0] a rank\n");
 }
 
-TEST(RunCoordinatorTest, TheRunSaysWhereItsPageIsWhichStaysThere) {
+TEST(RunCoordinatorTest, TheRunPrintsItsPageWhichKeepsItsAddress) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell({"--metrics-listen=0.0.0.0:0"}, "exec sleep 1001"),
                        {{"FAKE_MUSTERD_DIR", directory}});
@@ -183,7 +183,7 @@ TEST(RunCoordinatorTest, TheRunSaysWhereItsPageIsWhichStaysThere) {
   EXPECT_THAT(ReadFile(directory + "/arguments"), HasSubstr("--metrics-listen=0.0.0.0:7\n"));
 }
 
-TEST(RunCoordinatorTest, IsNotStartedWhereOneIsExported) {
+TEST(RunCoordinatorTest, IsNotStartedIfAVariableNamesOne) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell({}, "echo $MUSTER_COORDINATOR $MUSTER_JOB"),
                        {{"FAKE_MUSTERD_DIR", directory},

@@ -25,7 +25,7 @@ using ::testing::Not;
 
 Exit Status(int status) { return {false, status}; }
 
-TEST(RunEndTest, SuccessSaysNothingOfTheEnd) {
+TEST(RunEndTest, SuccessPrintsNoSummary) {
   MusterCommand muster({"run", "--nproc-per-node", "4", "--", "true"});
   EXPECT_EQ(muster.process().Wait(), Status(0));
   EXPECT_THAT(WithoutCoordinator(muster.process().Output()), IsEmpty());
@@ -109,7 +109,7 @@ TEST(RunEndTest, TheReasonGoesToTheTerminationLog) {
   EXPECT_THAT(ReadFile(log), HasSubstr("--nproc-per-node is 'x'"));
 }
 
-TEST(RunEndTest, ARanksLastWordsComeBeforeTheReport) {
+TEST(RunEndTest, ARanksLastOutputPrecedesTheReport) {
   MusterCommand muster(RunShell({}, "echo my last words >&2; exit 1"));
   EXPECT_EQ(muster.process().Wait(), Status(1));
   EXPECT_THAT(WithoutCoordinator(muster.process().Output()),
@@ -124,7 +124,7 @@ TEST(RunEndTest, RanksThatIgnoreSigtermAreKilled) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(RunEndTest, WhatRanksLeaveInTheBackgroundIsKilledAtTheEnd) {
+TEST(RunEndTest, BackgroundProcessesAreKilledAtTheEnd) {
   MusterCommand muster(RunShell({"--nproc-per-node=2", "--grace=10ms"},
                                 "trap '' TERM HUP; sleep 1001 & setsid sleep 1002 & "
                                 "(setsid sh -c 'sleep 1003 & exec sleep 1004' &)"));
@@ -176,7 +176,7 @@ TEST(SignalTest, RanksThatEndWellMakeASuccess) {
 constexpr char kStubborn[] =
     "trap 'echo not yet' INT TERM; echo ready; while :; do sleep 0.01; done";
 
-TEST(SignalTest, TheSecondKills) {
+TEST(SignalTest, ASecondSignalKills) {
   MusterCommand muster(RunShell({"--grace=1h"}, kStubborn));
   ASSERT_TRUE(muster.process().WaitForOutput("ready"));
   muster.process().Signal(SIGTERM);
@@ -187,7 +187,7 @@ TEST(SignalTest, TheSecondKills) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(SignalTest, TheGraceEndsInAKill) {
+TEST(SignalTest, TheGraceEndsWithSigkill) {
   MusterCommand muster(RunShell({"--grace=10ms"}, kStubborn));
   ASSERT_TRUE(muster.process().WaitForOutput("ready"));
   muster.process().Signal(SIGTERM);
@@ -196,7 +196,7 @@ TEST(SignalTest, TheGraceEndsInAKill) {
               HasSubstr("rank 0 did not end within 10ms; sending SIGKILL"));
 }
 
-TEST(SignalTest, StoppedRanksGetItToo) {
+TEST(SignalTest, StoppedRanksGetTheSignalToo) {
   MusterCommand muster(RunShell({"--grace=1h"}, "echo ready; kill -STOP $$; sleep 1001"));
   ASSERT_TRUE(muster.process().WaitForOutput("ready"));
   muster.process().Signal(SIGTERM);
@@ -217,7 +217,7 @@ TEST(SignalTest, NohupIsHonoured) {
   EXPECT_EQ(WithoutCoordinator(muster->process().Output()), "[0] ready\n[0] done\n");
 }
 
-TEST(SignalTest, OfTimeoutCountsOnce) {
+TEST(SignalTest, TheSignalOfTimeoutCountsOnce) {
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c",
        "exec timeout 0.5 \"$MUSTER\" run -- sh -c 'trap \"exit 4\" TERM; while :; do sleep 0.01; "
@@ -226,7 +226,7 @@ TEST(SignalTest, OfTimeoutCountsOnce) {
   EXPECT_THAT(muster->process().Output(), Not(HasSubstr("again")));
 }
 
-TEST(SignalTest, WorksWhereAShellStartedTheCommandInTheBackground) {
+TEST(SignalTest, WorksForABackgroundCommandOfAShell) {
   // A shell without job control makes its background processes ignore SIGINT.
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c", "trap '' INT; exec \"$MUSTER\" run -- sh -c 'echo ready; exec sleep 1001'"});

@@ -61,7 +61,7 @@ TEST_F(RunOrphansTest, SupervisorKilled) {
   EXPECT_TRUE(muster_.WaitForNone());
 }
 
-TEST_F(RunOrphansTest, EverythingThatPkillMusterWouldMatchKilled) {
+TEST_F(RunOrphansTest, AllMatchesOfPkillMusterKilled) {
   // pkill looks for the pattern anywhere in the name, as /proc/PID/comm shows it.
   for (pid_t pid : muster_.Processes()) {
     const std::string name = ReadFile("/proc/" + std::to_string(pid) + "/comm");

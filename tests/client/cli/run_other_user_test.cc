@@ -63,7 +63,7 @@ TEST_F(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
 //
 // The test runs as another user than root, since the limit does not bind root. No other process has
 // this user, since the limit counts all of a user's processes on the machine.
-TEST_F(OtherUserTest, ALauncherThatGetsFewThreadsEndsAllTheSame) {
+TEST_F(OtherUserTest, ALauncherWithFewThreadsStillEnds) {
   const uint32_t user = 100000 + std::random_device()() % 1000000000;
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c",

@@ -99,7 +99,7 @@ TEST(RunOutputTest, LogFilesAreOverwrittenAndNamedByGlobalRank) {
   EXPECT_EQ(ReadFile(log), "new\n");
 }
 
-TEST(RunOutputTest, ADirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
+TEST(RunOutputTest, AnUnusableDirectoryIsAnErrorBeforeAnythingStarts) {
   const std::string file = MakeTempDir() + "/file";
   std::ofstream(file) << "x";
   for (const std::string flag : {"--log-dir", "--debug-dir"}) {
@@ -110,7 +110,7 @@ TEST(RunOutputTest, ADirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
   }
 }
 
-TEST(RunOutputTest, ALogFileThatCannotBeWrittenIsSaidOnce) {
+TEST(RunOutputTest, AnUnwritableLogFileIsReportedOnce) {
   const std::string directory = MakeTempDir();
   ASSERT_EQ(symlink("/dev/full", (directory + "/rank-0.log").c_str()), 0);
   EXPECT_THAT(
@@ -122,7 +122,7 @@ TEST(RunOutputTest, StandardInputIsEmpty) {
   EXPECT_THAT(OutputOf({"run", "--", "cat"}), IsEmpty());
 }
 
-TEST(RunOutputTest, RanksFindTheirPlaceInTheEnvironment) {
+TEST(RunOutputTest, TheEnvironmentGivesRanksTheirPlace) {
   const std::string output = OutputOf(
       RunShell({"--nproc-per-node=2", "--node-id=n7", "--job=digits", "--master-port=29500"},
                "echo $MUSTER_RANK/$MUSTER_WORLD_SIZE $MUSTER_LOCAL_RANK $MUSTER_NODE_RANK "
@@ -144,7 +144,7 @@ bool CanOpen(int port) {
 }
 
 // Another process may take the port after the run. The next run gets another one.
-TEST(RunOutputTest, MasterPortIsOneThatTheProgramCanOpen) {
+TEST(RunOutputTest, MasterPortIsFree) {
   EXPECT_TRUE(WaitUntil([] {
     const std::string output =
         OutputOf(RunShell({"--nproc-per-node=2", "--no-prefix"}, "echo $MASTER_PORT"));
@@ -163,7 +163,7 @@ TEST(RunOutputTest, EveryStartOfAProcessHasItsOwnIncarnation) {
   EXPECT_NE(lines[0], lines[1]);
 }
 
-TEST(RunOutputTest, TheProgramsOwnFlagsAreItsOwn) {
+TEST(RunOutputTest, FlagsAfterTheProgramBelongToIt) {
   EXPECT_EQ(OutputOf({"run", "--", "echo", "--nproc-per-node", "7", "--", "--help"}),
             "[0] --nproc-per-node 7 -- --help\n");
 }
@@ -265,7 +265,7 @@ TEST(NonBlockingOutputTest, LosesNothing) {
 }
 
 // A thread's stack has the size of `ulimit -s`. This stack fits into no address space.
-TEST(RunOutputTest, WithoutThreadsRanksRunAllTheSame) {
+TEST(RunOutputTest, RanksRunEvenIfThreadsCannotStart) {
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c",
        "ulimit -s 137438953472 && exec \"$MUSTER\" run --coordinator 127.0.0.1:9 -- echo hello"});
@@ -280,7 +280,7 @@ TEST(RunOutputTest, WithoutThreadsRanksRunAllTheSame) {
   EXPECT_THAT(output, HasSubstr("ulimit -u"));
 }
 
-TEST(SlowLogTest, HoldsNeitherTheTerminalNorTheRanks) {
+TEST(SlowLogTest, BlocksNeitherTheTerminalNorTheRanks) {
   const std::string directory = MakeTempDir();
   Fifo log(directory + "/rank-0.log");
   MusterCommand muster(RunShell({"--log-dir", directory, "--nproc-per-node=2"},
@@ -306,7 +306,7 @@ class StoppedReaderTest : public ::testing::Test {
   std::unique_ptr<MusterCommand> muster_;
 };
 
-TEST_F(StoppedReaderTest, DoesNotHoldAUserWhoWantsToLeave) {
+TEST_F(StoppedReaderTest, ASecondSignalEndsTheRun) {
   muster_->process().Signal(SIGTERM);
   ASSERT_TRUE(WaitUntil([this] { return muster_->ProcessesRunning("yes").empty(); }));
   muster_->process().Signal(SIGINT);
@@ -320,7 +320,7 @@ TEST_F(StoppedReaderTest, DoesNotKeepAnythingAliveWhenTheLauncherIsKilled) {
   EXPECT_TRUE(muster_->WaitForNone());
 }
 
-TEST_F(StoppedReaderTest, ThatGoesEndsTheRunAsSigpipeWould) {
+TEST_F(StoppedReaderTest, ClosingItEndsTheRunLikeSigpipe) {
   fifo_.Close();
   EXPECT_EQ(muster_->process().Wait(), (Exit{false, 128 + SIGPIPE}));
   EXPECT_THAT(muster_->process().Output(),
@@ -328,7 +328,7 @@ TEST_F(StoppedReaderTest, ThatGoesEndsTheRunAsSigpipeWould) {
   EXPECT_TRUE(muster_->WaitForNone());
 }
 
-TEST(GoneReaderTest, EndsARankThatWritesNothingMore) {
+TEST(GoneReaderTest, EndsASilentRank) {
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c", "exec \"$MUSTER\" run -- sh -c 'echo first; exec sleep 1001' | head -1"});
   EXPECT_EQ(muster->process().Wait(), kSuccess) << "head's";
@@ -336,7 +336,7 @@ TEST(GoneReaderTest, EndsARankThatWritesNothingMore) {
   EXPECT_THAT(muster->process().Output(), HasSubstr("[0] first\n"));
 }
 
-TEST(FullDiskTest, OutputThatIsLostIsAFailure) {
+TEST(FullDiskTest, LostOutputIsAFailure) {
   const auto muster =
       MusterCommand::Wrapped({"sh", "-c", "exec \"$MUSTER\" run -- echo lost >/dev/full"});
   EXPECT_EQ(muster->process().Wait(), (Exit{false, 1}));

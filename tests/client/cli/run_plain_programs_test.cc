@@ -84,7 +84,7 @@ TEST_F(PlainProgramTest, TheFirstRankToFailIsBlamedAfterTheLastRestart) {
                                     "by signal 9"));
 }
 
-TEST_F(PlainProgramTest, ARankThatHadEndedWellIsStartedAgainToo) {
+TEST_F(PlainProgramTest, ARankThatSucceededIsRestartedToo) {
   MusterCommand muster(Run({"--max-restarts=1"},
                            "[ $n = 0 ] || exit 0; [ $RANK = 0 ] || exit 0; "
                            "while kill -0 $(cat 1.0) 2>/dev/null; do sleep 0.01; done; exit 7"));
@@ -121,7 +121,7 @@ TEST_F(PlainProgramTest, TheUserCanEndTheRunWhileRanksEndForARestart) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST_F(PlainProgramTest, AnotherScopeIsRefused) {
+TEST_F(PlainProgramTest, AnUnknownScopeIsRejected) {
   MusterCommand muster(Run({"--restart=node"}, ""));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 64}));
   EXPECT_THAT(muster.process().Output(),
@@ -139,17 +139,17 @@ TEST(PlainStatusTest, ProcessesThatDoNotUseMusterAreCounted) {
   EXPECT_TRUE(WaitUntil([&] { return CountOf(MusterStatus(*daemon), kSaid) == 1; }))
       << MusterStatus(*daemon);
   // A rank counts as running before it executes the program, so its sleep may not show yet.
-  std::string said;
+  std::string output;
   EXPECT_TRUE(WaitUntil([&] {
     MusterCommand debug(
         {"debug", "--coordinator", daemon->address(), "--output", MakeTempDir() + "/bundle"});
     EXPECT_EQ(debug.process().Wait(), kSuccess);
-    said = debug.process().Output();
-    return Value(said, ContainsRegex("2 processes run; none uses Muster \\(none has called "
-                                     "Join\\); rank [01] \\([^)]*\\): it is in "
-                                     "[a-z_]*sleep\\(\\)"));
-  })) << said;
-  EXPECT_THAT(said, Not(HasSubstr("has not called Join:")));
+    output = debug.process().Output();
+    return Value(output, ContainsRegex("2 processes run; none uses Muster \\(none has called "
+                                       "Join\\); rank [01] \\([^)]*\\): it is in "
+                                       "[a-z_]*sleep\\(\\)"));
+  })) << output;
+  EXPECT_THAT(output, Not(HasSubstr("has not called Join:")));
 }
 
 // ---- The end ----
@@ -198,7 +198,7 @@ while True:
     write(os.environ['CONNECTED'], '')
 )";
 
-TEST(PlainEndTest, TheLauncherKeepsNoConnectionsToTheCoordinatorThatItStops) {
+TEST(PlainEndTest, ConnectionsAreClosedBeforeTheCoordinatorIsStopped) {
   const std::string directory = MakeTempDir();
   const std::string musterd = directory + "/musterd";
   std::ofstream(musterd) << kCoordinator;

@@ -50,7 +50,7 @@ TEST(RunRestartTest, AfterTheLastRestartAFailureEndsTheRun) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(RunRestartTest, TheJobGoesOnWithoutALostRankWhereEnoughAreLeft) {
+TEST(RunRestartTest, TheJobContinuesWithoutALostRankIfEnoughAreLeft) {
   const std::string file = MakeTempDir() + "/go-on";
   MusterCommand muster(RunShell({"--nproc-per-node=3", "--min-world-size=2", "--job=j"},
                                 absl::StrCat("[ $RANK != 1 ] || exit 7; until [ -e ", file,
@@ -70,7 +70,7 @@ TEST(RunRestartTest, FewerThanTheMinimumEndTheRun) {
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(RunRestartTest, TheCoordinatorIsToldHowElasticTheJobIs) {
+TEST(RunRestartTest, TheCoordinatorGetsTheElasticBounds) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(
       {"run", "--nproc-per-node=3", "--min-world-size=2", "--max-world-size=5", "--settle=1s", "--",

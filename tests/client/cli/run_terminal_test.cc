@@ -80,31 +80,31 @@ std::vector<std::string> RunPython(std::vector<std::string> flags, const std::st
   return flags;
 }
 
-constexpr char kSaysWhatItIsOn[] =
+constexpr char kPrintTerminals[] =
     "for fd in 0 1 2; do test -t $fd && echo $fd is a terminal || echo $fd is none; done";
 
-TEST(RunTerminalTest, RanksWriteToTerminalsWhereTheLauncherDoes) {
-  const auto muster = OnTerminal({}, Shell(kSaysWhatItIsOn));
+TEST(RunTerminalTest, RanksGetTerminalsIfTheLauncherHasOne) {
+  const auto muster = OnTerminal({}, Shell(kPrintTerminals));
   EXPECT_EQ(muster->process().Wait(), kSuccess);
   EXPECT_EQ(WithoutCoordinator(muster->process().Output()),
             "[0] 0 is none\n[0] 1 is a terminal\n[0] 2 is a terminal\n");
 }
 
-TEST(RunTerminalTest, RanksWriteToPipesThereWithNoPty) {
-  const auto muster = OnTerminal({"--no-pty"}, Shell(kSaysWhatItIsOn));
+TEST(RunTerminalTest, NoPtyGivesRanksPipes) {
+  const auto muster = OnTerminal({"--no-pty"}, Shell(kPrintTerminals));
   EXPECT_EQ(muster->process().Wait(), kSuccess);
   EXPECT_EQ(WithoutCoordinator(muster->process().Output()),
             "[0] 0 is none\n[0] 1 is none\n[0] 2 is none\n");
 }
 
-TEST(RunTerminalTest, RanksWriteToTerminalsAnywhereWithPty) {
-  MusterCommand muster(RunShell({"--pty"}, kSaysWhatItIsOn));
+TEST(RunTerminalTest, PtyGivesRanksTerminalsEverywhere) {
+  MusterCommand muster(RunShell({"--pty"}, kPrintTerminals));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_EQ(WithoutCoordinator(muster.process().Output()),
             "[0] 0 is none\n[0] 1 is a terminal\n[0] 2 is a terminal\n");
 }
 
-TEST(RunTerminalTest, BothFlagsAreRefused) {
+TEST(RunTerminalTest, PtyAndNoPtyConflict) {
   MusterCommand muster(RunShell({"--pty", "--no-pty"}, "true"));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 64}));
   EXPECT_THAT(muster.process().Output(), HasSubstr("--pty cannot be combined with --no-pty"));
@@ -112,14 +112,14 @@ TEST(RunTerminalTest, BothFlagsAreRefused) {
 
 constexpr char kPrintAndDie[] = "import os; print('begun'); os.kill(os.getpid(), 9)";
 
-TEST(RunTerminalTest, WhatAPythonRankHasPrintedIsThereWhenItIsKilled) {
+TEST(RunTerminalTest, AKilledPythonRankLosesNoOutput) {
   MusterCommand muster(RunPython({}, kPrintAndDie));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGKILL}));
   EXPECT_THAT(muster.process().Output(), HasSubstr("[0] begun\n"));
 }
 
 // Python takes an empty PYTHONUNBUFFERED for an unset one.
-TEST(RunTerminalTest, ThePtyLetsLinesOutOfProgramsThatKeepThemBack) {
+TEST(RunTerminalTest, ThePtyMakesProgramsFlushLines) {
   MusterCommand on_pipes(RunPython({}, kPrintAndDie), {{"PYTHONUNBUFFERED", ""}});
   EXPECT_EQ(on_pipes.process().Wait(), (Exit{false, 128 + SIGKILL}));
   EXPECT_THAT(on_pipes.process().Output(), Not(HasSubstr("begun")));
@@ -128,7 +128,7 @@ TEST(RunTerminalTest, ThePtyLetsLinesOutOfProgramsThatKeepThemBack) {
   EXPECT_THAT(on_terminals.process().Output(), HasSubstr("[0] begun\n"));
 }
 
-TEST(RunTerminalTest, RanksHaveTheTerminalsSizeLessThePrefixAndHearWhenItChanges) {
+TEST(RunTerminalTest, RanksGetTheTerminalsSizeLessThePrefix) {
   const auto muster = OnTerminal({}, {"python3", "-c", R"(
 import os, signal
 columns = lambda: os.get_terminal_size(1).columns
@@ -143,7 +143,7 @@ print('then', columns(), os.get_terminal_size(1).lines)
             "[0] at first 96\n[0] please resize\n[0] then 66 24\n");
 }
 
-TEST(RunTerminalTest, CtrlCReachesARankOnceAndByTheLauncher) {
+TEST(RunTerminalTest, CtrlCReachesARankOnceThroughTheLauncher) {
   const auto muster = OnTerminal(
       {"--no-prefix"}, Shell("trap 'n=1; echo interrupted' INT; echo please press Ctrl-C; "
                              "until [ $n ]; do sleep 0.01; done; "
@@ -170,14 +170,14 @@ print(os.getsid(0) != os.getpid())
             "[0] Inappropriate ioctl for device\n[0] True\n");
 }
 
-TEST(RunTerminalTest, AProcessThatKeepsThePtyHoldsNothingUp) {
+TEST(RunTerminalTest, AProcessThatHoldsThePtyBlocksNothing) {
   MusterCommand muster(RunShell({"--pty"}, "sleep 1001 & echo ended"));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_EQ(WithoutCoordinator(muster.process().Output()), "[0] ended\n");
   EXPECT_TRUE(muster.WaitForNone());
 }
 
-TEST(RunTerminalTest, NothingIsLostOrChangedOnTheWay) {
+TEST(RunTerminalTest, OutputIsCompleteAndUnchanged) {
   constexpr int kLines = 5000;
   const std::string directory = MakeTempDir();
   MusterCommand muster(

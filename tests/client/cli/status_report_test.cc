@@ -57,7 +57,7 @@ TEST(StatusReportTest, NamesTheNodesWhoseRanksArriveTogether) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("arrive together")));
 }
 
-TEST(StatusReportTest, ShowsWhoRunsWithSomethingElse) {
+TEST(StatusReportTest, ShowsMismatches) {
   const std::string report = StatusReport(Status(absl::StrCat(kRunning, R"pb(
     oddities: "rank 9 (node 'n2') has NCCL 2.27.3, the other 15 have 2.28.9")pb")));
   EXPECT_THAT(report, HasSubstr("\nodd when the epoch formed\n"
@@ -76,7 +76,7 @@ TEST(StatusReportTest, ShowsTheLastVerdictWithItsAge) {
               Not(HasSubstr("verdict")));
 }
 
-TEST(StatusReportTest, VerdictsAndOdditiesFitTheTerminalAndCannotDriveIt) {
+TEST(StatusReportTest, VerdictsAndMismatchesAreWrappedAndEscaped) {
   const v1::GetStatusResponse status = Status(absl::StrCat(kRunning, R"pb(
     oddities: "rank 9 (node 'n2') has NCCL_IB_HCA=\033[2J, the other 15 have NCCL_IB_HCA=mlx5_0"
     inquiry {
@@ -91,7 +91,7 @@ TEST(StatusReportTest, VerdictsAndOdditiesFitTheTerminalAndCannotDriveIt) {
   EXPECT_THAT(StatusReport(status), HasSubstr(" op 0 of the world: it is in read() of /data/"));
 }
 
-TEST(StatusReportTest, ShowsWhoComesLate) {
+TEST(StatusReportTest, ShowsStragglers) {
   const std::string report = StatusReport(Status(absl::StrCat(kRunning, R"pb(
     stragglers {
       rank: 5
@@ -109,13 +109,13 @@ TEST(StatusReportTest, ShowsWhoComesLate) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("late ranks")));
 }
 
-TEST(StatusReportTest, CountsWhoWasRefused) {
+TEST(StatusReportTest, CountsUnauthenticatedCalls) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("refused")));
   EXPECT_THAT(StatusReport(Status(absl::StrCat(kRunning, " unauthenticated_calls: 12"))),
               HasSubstr("up 1m15s; calls refused for their credentials: 12\n"));
 }
 
-TEST(StatusReportTest, FitsATerminalWhateverTheNamesAre) {
+TEST(StatusReportTest, LongNamesFitTheTerminal) {
   muster::v1::GetStatusResponse status = Status(kRunning);
   for (muster::v1::MemberStatus& member : *status.mutable_members()) {
     member.mutable_member()->set_node_id("gpu-host-17/28ab3884-b20c-42a8-a433-36a317b35dbc");
@@ -159,7 +159,7 @@ constexpr char kOnOneHost[] = R"pb(
     since_last_arrival { nanos: 410000000 }
   })pb";
 
-TEST(StatusReportTest, ARowOfAUsualJobIsOneLineOfATerminal) {
+TEST(StatusReportTest, ATypicalRowFitsOneLine) {
   EXPECT_EQ(StatusReport(Status(kOnOneHost), 80),
             "job digits: running, epoch 1795372079016798, world size 2; musterd 0.1.0, up\n"
             "1m15s\n"
@@ -175,7 +175,7 @@ TEST(StatusReportTest, ARowOfAUsualJobIsOneLineOfATerminal) {
   EXPECT_THAT(StatusReport(Status(kOnOneHost)), HasSubstr("LAST CALL\n"));
 }
 
-TEST(StatusReportTest, NodesThatShareAHostsNameAreToldApart) {
+TEST(StatusReportTest, NodesWithTheSameHostNameAreDistinguished) {
   muster::v1::GetStatusResponse status = Status(kOnOneHost);
   status.mutable_members(1)->mutable_member()->set_node_id(
       "vm/28ab3884-b20c-42a8-a433-36a317b35dbc");
@@ -184,7 +184,7 @@ TEST(StatusReportTest, NodesThatShareAHostsNameAreToldApart) {
                     HasSubstr("1 node: vm/58b9\n")));
 }
 
-TEST(StatusReportTest, NodesOfOneHostShowTheIdsThatTheyWereGiven) {
+TEST(StatusReportTest, NodesOfOneHostShowTheirIds) {
   muster::v1::GetStatusResponse status = Status(kOnOneHost);
   status.mutable_members(0)->mutable_member()->set_node_id("a");
   status.mutable_members(1)->mutable_member()->set_node_id("b");
@@ -203,7 +203,7 @@ TEST(StatusReportTest, AlignsTheMembers) {
       "1     n1    beta   8    leaving  in Leave for 1.0s                    40ms ago\n");
 }
 
-TEST(StatusReportTest, AMemberThatComputesShowsWhatItDidLast) {
+TEST(StatusReportTest, AComputingMemberShowsItsLastCall) {
   EXPECT_THAT(StatusReport(Status(R"pb(
                 members {
                   last_collective: "Barrier op 3 of the world"
@@ -212,7 +212,7 @@ TEST(StatusReportTest, AMemberThatComputesShowsWhatItDidLast) {
               HasSubstr("  last completed Barrier op 3, 40s ago  "));
 }
 
-TEST(StatusReportTest, AnElasticJobSaysItsBoundsAndWhoWaits) {
+TEST(StatusReportTest, AnElasticJobShowsItsBoundsAndNewcomers) {
   EXPECT_THAT(StatusReport(Status("world_size: 3 min_world_size: 2 max_world_size: 4 "
                                   "newcomers_waiting: 1 stop_requested: true")),
               HasSubstr("world size 3 (elastic, 2 to 4); newcomers waiting: 1; a stop was asked "
@@ -226,7 +226,7 @@ TEST(StatusReportTest, AJobThatForms) {
             "no members yet\n");
 }
 
-TEST(StatusReportTest, PendingCollectivesNameTheMissing) {
+TEST(StatusReportTest, PendingCollectivesNameMissingRanks) {
   const std::string report = StatusReport(Status(R"pb(
     pending_collectives {
       sequence: 3
@@ -301,13 +301,13 @@ TEST(StatusReportTest, RecentFailures) {
   EXPECT_THAT(report, Not(HasSubstr("leases")));
 }
 
-TEST(StatusReportTest, ValuesOfALaterVersionShowAsNumbers) {
+TEST(StatusReportTest, UnknownValuesShowAsNumbers) {
   muster::v1::GetStatusResponse status;
   status.set_state(static_cast<muster::v1::JobState>(42));
   EXPECT_THAT(StatusReport(status), HasSubstr("state 42"));
 }
 
-TEST(StatusReportTest, TextOfPeersCannotDriveTheTerminal) {
+TEST(StatusReportTest, TextOfPeersIsEscaped) {
   muster::v1::GetStatusResponse status;
   status.set_reason("\033[2J");
   EXPECT_THAT(StatusReport(status), Not(HasSubstr("\033")));

@@ -53,7 +53,7 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-TEST(TarTest, HoldsTheFilesInTheirOrderForThisUserAlone) {
+TEST(TarTest, HoldsTheFilesInOrderAndIsPrivate) {
   const std::string path = MakeTempDir() + "/hang.tar";
   umask(022);
   ASSERT_TRUE(cli::WriteTar(path, "hang", {{"b/verdict.txt", "late"}, {"a.txt", ""}}).ok());
@@ -63,7 +63,7 @@ TEST(TarTest, HoldsTheFilesInTheirOrderForThisUserAlone) {
   EXPECT_EQ(list->Output(), "hang/b/verdict.txt\nhang/a.txt\n");
 }
 
-TEST(TarTest, IsCompressedWhereItsNameSaysSo) {
+TEST(TarTest, ItsNameSelectsCompression) {
   const std::string folder = MakeTempDir();
   for (const std::string name : {"/hang.tar.gz", "/hang.tgz"}) {
     ASSERT_TRUE(cli::WriteTar(folder + name, "hang", {{"a.txt", "a"}}).ok());
@@ -73,7 +73,7 @@ TEST(TarTest, IsCompressedWhereItsNameSaysSo) {
   }
 }
 
-TEST(TarTest, AFileThatOthersCouldReadIsTheirsNoLonger) {
+TEST(TarTest, AnExistingFileBecomesPrivate) {
   const std::string path = MakeTempDir() + "/hang.tar";
   std::ofstream(path) << "something";
   chmod(path.c_str(), 0644);
@@ -101,7 +101,7 @@ TEST(TarTest, HoldsMoreFilesThanACommandLineCouldName) {
   EXPECT_EQ(names[699], "hang/" + files[699].name);
 }
 
-TEST(TarTest, ANameIsNoOptionOfTars) {
+TEST(TarTest, NamesAreNotParsedAsOptions) {
   const std::string path = MakeTempDir() + "/hang.tar";
   ASSERT_TRUE(cli::WriteTar(path, "hang", {{"a\n--exclude=*", "late"}}).ok());
   const auto list = Process::Start({"tar", "--list", "--quoting-style=literal", "--file", path});
@@ -109,7 +109,7 @@ TEST(TarTest, ANameIsNoOptionOfTars) {
   EXPECT_EQ(list->Output(), "hang/a\n--exclude=*\n");
 }
 
-TEST(TarTest, WhatCannotBeWrittenIsLeftInAFolderThatIsNamed) {
+TEST(TarTest, OnFailureTheFilesStayInANamedFolder) {
   const std::string folder = MakeTempDir();
   const Variable temporary("TMPDIR", folder);
   ASSERT_EQ(symlink("/bin/false", (folder + "/tar").c_str()), 0);
@@ -121,7 +121,7 @@ TEST(TarTest, WhatCannotBeWrittenIsLeftInAFolderThatIsNamed) {
   EXPECT_EQ(ReadFile(text.substr(text.rfind(' ') + 1) + "/a.txt"), "all");
 }
 
-TEST(TarTest, APathThatCannotBeWrittenIsNamedWithWhy) {
+TEST(TarTest, AnUnwritablePathIsNamedWithTheReason) {
   const Variable temporary("TMPDIR", MakeTempDir());
   const absl::Status status = cli::WriteTar("/no/such/folder/hang.tar", "hang", {{"a.txt", ""}});
   EXPECT_THAT(std::string(status.message()),

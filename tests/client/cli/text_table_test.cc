@@ -35,7 +35,7 @@ TEST(TextTableTest, DefusesControlCharacters) {
   EXPECT_EQ(table.ToString(), "A\nx?[2J?y\n");
 }
 
-TEST(TextTableTest, TheWidestColumnsBecomeNarrowerAndTheirCellsHigher) {
+TEST(TextTableTest, WrapsTheWidestColumns) {
   TextTable table({"RANK", "NODE", "ACTIVITY"});
   table.AddRow({"0", "vm/28ab3884-b20c-42a8", "in Barrier('a') op 12 of the world"});
   table.AddRow({"10", "n1", "none"});
@@ -48,14 +48,14 @@ TEST(TextTableTest, TheWidestColumnsBecomeNarrowerAndTheirCellsHigher) {
   EXPECT_EQ(table.ToString(80), table.ToString()) << "it fits";
 }
 
-TEST(TextTableTest, WhatCannotBeBrokenAtASignIsBrokenAnywhere) {
+TEST(TextTableTest, TextWithoutBreakPointsWrapsAnywhere) {
   TextTable table({"A"});
   table.AddRow({"abcdefghijkl"});
   table.AddRow({"日本語日本語"});
   EXPECT_EQ(table.ToString(9), "A\nabcdefghi\njkl\n日本語日\n本語\n");
 }
 
-TEST(DisplayWidthTest, OfWideAndCombiningCharacters) {
+TEST(DisplayWidthTest, WideAndCombiningCharacters) {
   EXPECT_EQ(DisplayWidth(""), 0);
   EXPECT_EQ(DisplayWidth("node"), 4);
   EXPECT_EQ(DisplayWidth("e\u0301"), 1) << "a combining accent";

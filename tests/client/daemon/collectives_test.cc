@@ -97,7 +97,7 @@ TEST(CollectivesTest, CarryRawAndLargePayloads) {
   });
 }
 
-TEST(CollectivesTest, GroupsWorkBesideEachOther) {
+TEST(CollectivesTest, GroupsAreIndependent) {
   Jobs jobs(4);
   jobs.Run([](int rank, Job& job) {
     // Two groups of the same name, and one whose ranks are in another order than in the world.
@@ -134,7 +134,7 @@ TEST(CollectivesTest, GroupsThatRanksSeeDifferentlyAreRefused) {
   EXPECT_THAT(Message(both->Barrier()), HasSubstr("two groups are called 'g' and share ranks"));
 }
 
-TEST(CollectivesTest, TimeOutNamesTheMissingAndTheCallMayBeRepeated) {
+TEST(CollectivesTest, ATimeOutNamesTheMissingRanksAndTheCallMayBeRetried) {
   Jobs jobs(3);
   const absl::Status status = jobs[1].Barrier("epoch 1", kShort);
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
@@ -145,7 +145,7 @@ TEST(CollectivesTest, TimeOutNamesTheMissingAndTheCallMayBeRepeated) {
   }
 }
 
-TEST(CollectivesTest, AfterATimeOutTheSameCallSendsTheSameAndAnotherIsRefused) {
+TEST(CollectivesTest, AfterATimeOutOnlyTheSameCallIsAccepted) {
   Jobs jobs(2);
   EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[0].Broadcast(std::string("a"), 0, kShort).status()));
   const absl::Status other = jobs[0].Barrier("b");
@@ -161,7 +161,7 @@ TEST(CollectivesTest, AfterATimeOutTheSameCallSendsTheSameAndAnotherIsRefused) {
   });
 }
 
-TEST(CollectivesTest, CancelledCallMayBeRepeated) {
+TEST(CollectivesTest, ACancelledCallMayBeRetried) {
   Jobs jobs(3);
   Cancellation cancellation;
   auto waiting = std::async(std::launch::async, [&] {
@@ -216,7 +216,7 @@ TEST(CollectivesTest, ArgumentsAreCheckedBeforeAnythingIsSent) {
   }
 }
 
-TEST(CollectivesTest, RefusalOfTheDaemonFixesNothing) {
+TEST(CollectivesTest, ARefusalByTheDaemonFixesNothing) {
   Jobs jobs(2, {"--max-held-bytes=3100", "--max-payload-bytes=2000"});
   // Each payload is within the limit, but the two together are not.
   EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[0].AllGather(std::string(1500, 'a'), kShort).status()));
@@ -227,7 +227,7 @@ TEST(CollectivesTest, RefusalOfTheDaemonFixesNothing) {
   for (const absl::Status& status : results) EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST(CollectivesTest, AnAnswerThatIsTooLargeIsRefusedToAllAndTheGroupGoesOn) {
+TEST(CollectivesTest, ATooLargeAnswerIsRefusedToAllRanksAndTheGroupGoesOn) {
   Jobs jobs(3, {"--max-answer-bytes=3000", "--max-payload-bytes=1500"});
   for (const auto& value :
        jobs.OnAll([](Job& job) { return job.AllGather(std::string(1200, 'a')); })) {

@@ -51,7 +51,7 @@ TEST_F(ConnectionTest, WaitingCallSurvivesACutWithinTheGrace) {
   EXPECT_TRUE(cut.health().ok());
 }
 
-TEST_F(ConnectionTest, CallsMadeWhileCutOffAreSentWhenTheConnectionIsBack) {
+TEST_F(ConnectionTest, CallsDuringAnOutageAreSentAfterIt) {
   Start({"--member-grace=60s"});
   absl::BlockingCounter begun(2);
   proxy_->Refuse(true);
@@ -73,7 +73,7 @@ TEST_F(ConnectionTest, CallsMadeWhileCutOffAreSentWhenTheConnectionIsBack) {
 }
 
 // Simulates a machine that thousands of processes connect to at once.
-TEST_F(ConnectionTest, HandshakeThatIsSlowIsNotGivenUpForEver) {
+TEST_F(ConnectionTest, ASlowHandshakeGetsMoreTime) {
   Start({"--member-grace=60s"});
   proxy_->Delay(std::chrono::seconds(6));
   proxy_->Cut();
@@ -82,7 +82,7 @@ TEST_F(ConnectionTest, HandshakeThatIsSlowIsNotGivenUpForEver) {
   EXPECT_TRUE(slow.get().ok());
 }
 
-TEST_F(ConnectionTest, MemberThatStaysCutOffIsLostAndLearnsIt) {
+TEST_F(ConnectionTest, AMemberThatStaysCutOffIsLostAndLearnsIt) {
   Start({"--member-grace=100ms"});
   proxy_->Refuse(true);
   proxy_->Cut();
@@ -94,7 +94,7 @@ TEST_F(ConnectionTest, MemberThatStaysCutOffIsLostAndLearnsIt) {
   EXPECT_THAT(Message(own), HasSubstr("was lost"));
 }
 
-TEST_F(ConnectionTest, TimeOutWhileCutOffSaysThatTheCoordinatorWasOutOfReach) {
+TEST_F(ConnectionTest, ATimeOutDuringAnOutageNamesTheOutage) {
   Start({"--member-grace=60s"});
   proxy_->Refuse(true);
   proxy_->Cut();
@@ -108,7 +108,7 @@ TEST_F(ConnectionTest, TimeOutWhileCutOffSaysThatTheCoordinatorWasOutOfReach) {
   }
 }
 
-TEST_F(ConnectionTest, CoordinatorOutOfReachIsGivenUp) {
+TEST_F(ConnectionTest, AnUnreachableCoordinatorIsGivenUp) {
   coordinator_timeout_ = absl::Seconds(3);  // a busy machine starts slowly
   Start({"--member-grace=60s"});
   proxy_->Refuse(true);

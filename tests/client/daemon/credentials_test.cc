@@ -62,14 +62,14 @@ TEST_F(TokenTest, JoinsWithTheToken) {
   EXPECT_EQ(Join(), absl::OkStatus());
 }
 
-TEST_F(TokenTest, WithoutOneTheErrorSaysWhoAskedForWhat) {
+TEST_F(TokenTest, WithoutATokenTheErrorSaysWhatIsMissing) {
   const absl::Status status = Join();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(Message(status), AllOf(HasSubstr(daemon_->address()), HasSubstr("sent no token"),
                                      HasSubstr("MUSTER_TOKEN_FILE")));
 }
 
-TEST_F(TokenTest, AWrongOneIsNamedByItsFile) {
+TEST_F(TokenTest, AWrongTokenIsNamedByItsFile) {
   const std::string wrong = NewToken();
   options_.token_file = Write("wrong", wrong);
   const absl::Status status = Join();
@@ -87,7 +87,7 @@ TEST_F(TokenTest, AFileThatCannotBeUsedIsAnErrorBeforeAnythingIsSent) {
   EXPECT_THAT(Message(Join()), HasSubstr("could be guessed"));
 }
 
-TEST_F(TokenTest, TheDaemonNeverSaysTheToken) {
+TEST_F(TokenTest, TheDaemonNeverPrintsTheToken) {
   options_.token_file = Path("token");
   EXPECT_EQ(Join(), absl::OkStatus());
   EXPECT_THAT(daemon_->process().Output(), Not(HasSubstr(token_)));
@@ -219,7 +219,7 @@ class TlsTest : public CredentialsTest {
     options_.tls_key = Write("client-key", own.key);
   }
 
-  const Authority authority_;
+  const CertificateAuthority authority_;
   std::string ca_;
 };
 
@@ -230,7 +230,7 @@ TEST_F(TlsTest, JoinsOverTls) {
 
 TEST_F(TlsTest, ACoordinatorOfAnotherAuthorityIsNotTrusted) {
   Serve(/*mutual=*/false);
-  options_.tls_ca = Write("other-ca", Authority().pem());
+  options_.tls_ca = Write("other-ca", CertificateAuthority().pem());
   EXPECT_THAT(Message(JoinSoon()), AllOf(HasSubstr(daemon_->address()), HasSubstr("andshake")));
 }
 
@@ -264,7 +264,7 @@ TEST_F(TlsTest, MutualTlsWithoutACertificateSaysWhatIsMissing) {
 
 TEST_F(TlsTest, MutualTlsDoesNotTakeACertificateOfAnotherAuthority) {
   Serve(/*mutual=*/true);
-  Show(Authority().Issue());
+  Show(CertificateAuthority().Issue());
   EXPECT_FALSE(JoinSoon().ok());
 }
 

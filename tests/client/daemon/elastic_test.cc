@@ -27,7 +27,7 @@ absl::StatusOr<int> Rejoin(Job& job) {
   return job.rank();
 }
 
-TEST(ElasticTest, SurvivorsGoOnInTheirOrder) {
+TEST(ElasticTest, SurvivorsKeepTheirOrder) {
   Jobs jobs(4, kElastic);
   const uint64_t first = jobs[0].epoch();
   const Group old_world = jobs[2].world();
@@ -52,7 +52,7 @@ TEST(ElasticTest, SurvivorsGoOnInTheirOrder) {
   EXPECT_EQ(old_world.Barrier(), lost);
 }
 
-TEST(ElasticTest, NewcomerTakesTheVacatedPlaceAndGetsTheStateOfASurvivor) {
+TEST(ElasticTest, ANewcomerTakesTheVacantRankAndASurvivorsState) {
   Jobs jobs(3, {"--min-world-size=2", "--settle=60s", "--member-grace=100ms"});
   jobs.Destroy(0);
   auto survivor = std::async(std::launch::async, [&] {
@@ -76,7 +76,7 @@ TEST(ElasticTest, NewcomerTakesTheVacatedPlaceAndGetsTheStateOfASurvivor) {
   EXPECT_EQ(*other.get(), *state);
 }
 
-TEST(ElasticTest, NewcomerWhoWaitsIsSeenAndTakenInAtTheMembersWill) {
+TEST(ElasticTest, AWaitingNewcomerIsAdmittedAtTheNextRejoin) {
   Jobs jobs(2, {"--min-world-size=2", "--max-world-size=3", "--settle=200ms"},
             [](int, JobOptions* options) { options->world_size.reset(); });
   EXPECT_EQ(jobs[0].NewcomersWaiting(), 0);
@@ -109,7 +109,7 @@ TEST(ElasticTest, RejoinOfAJobThatIsNotElasticIsRefused) {
   EXPECT_THAT(Message(refused), HasSubstr("not elastic"));
 }
 
-TEST(ElasticTest, TooFewSurvivorsGetAnEndWithAReason) {
+TEST(ElasticTest, TooFewSurvivorsEndTheJobWithAReason) {
   Jobs jobs(
       3, {"--min-world-size=3", "--settle=100ms", "--rejoin-timeout=1s", "--member-grace=100ms"});
   jobs.Destroy(2);
@@ -136,7 +136,7 @@ TEST(ElasticTest, DaemonKilledWhileSurvivorsRejoinChangesNothing) {
   EXPECT_TRUE(other.get().ok());
 }
 
-TEST(ElasticTest, AllRanksStopAtTheSameStepAlsoOverARestart) {
+TEST(ElasticTest, AllRanksStopAtTheSameStepDespiteARestart) {
   Jobs jobs(3);
   ASSERT_TRUE(jobs[1].RequestStop().ok());
   jobs.KillDaemon();

@@ -64,7 +64,7 @@ TEST(FailuresTest, HealthyJobIsHealthy) {
   EXPECT_TRUE(jobs[0].world().AwaitFailure(absl::ZeroDuration()).ok());
 }
 
-TEST(FailuresTest, LostMemberIsNamedToThoseWhoJoinedTooLate) {
+TEST(FailuresTest, ALateJoinerLearnsOfTheLostMember) {
   Jobs jobs(2, kShortGrace);
   jobs.Destroy(1);
   ExpectNames(jobs[0].AwaitFailure(absl::InfiniteDuration()), "rank 1");
@@ -85,7 +85,7 @@ TEST(FailuresTest, LeaveWaitsForAllAndEndsTheJob) {
   EXPECT_EQ(jobs[0].RunOncePerNode("x", [] {}).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(FailuresTest, LeaveThatTimesOutNamesWhoStays) {
+TEST(FailuresTest, ALeaveThatTimesOutNamesTheRemainingRanks) {
   Jobs jobs(2);
   const absl::Status status = jobs[0].Leave({absl::Milliseconds(100)});
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
@@ -93,7 +93,7 @@ TEST(FailuresTest, LeaveThatTimesOutNamesWhoStays) {
   ExpectNames(jobs[1].AwaitFailure(absl::InfiniteDuration()), "rank 0");
 }
 
-TEST(FailuresTest, CollectiveThatNeedsALeaverFails) {
+TEST(FailuresTest, ACollectiveThatNeedsALeavingRankFails) {
   Jobs jobs(2);
   auto left = std::async(std::launch::async, [&] { return jobs[0].Leave(); });
   ASSERT_TRUE(jobs.AwaitParked(1, "Leave"));
@@ -104,7 +104,7 @@ TEST(FailuresTest, CollectiveThatNeedsALeaverFails) {
   EXPECT_TRUE(left.get().ok());
 }
 
-TEST(FailuresTest, DaemonThatStopsIsGivenUpAfterTheCoordinatorTimeout) {
+TEST(FailuresTest, AStoppedDaemonIsGivenUpAfterTheCoordinatorTimeout) {
   Jobs jobs(2, {}, [](int, JobOptions* options) {
     options->coordinator_timeout = absl::Seconds(3);  // a busy machine starts slowly
   });
@@ -158,7 +158,7 @@ TEST(FailuresTest, JobsComeAndGoInOneProcess) {
   }
 }
 
-TEST(LifetimeTest, WhatWasMadeOfAJobThatIsDestroyedSaysSo) {
+TEST(LifetimeTest, ObjectsOfADestroyedJobSaySo) {
   Jobs jobs(2, kShortGrace);
   const Group group = *jobs[0].NewGroup("both", {0, 1});
   absl::StatusOr<Lease> lease = jobs[0].AcquireLease("work", LeaseScope::kJob);
@@ -181,7 +181,7 @@ TEST(LifetimeTest, WhatWasMadeOfAJobThatIsDestroyedSaysSo) {
   ExpectNames(jobs[1].AwaitFailure(absl::InfiniteDuration()), "rank 0");
 }
 
-TEST(LifetimeTest, AListenerMayHoldTheLastOfAJob) {
+TEST(LifetimeTest, AListenerMayHoldTheLastReference) {
   Jobs jobs(1);
   auto group = std::make_shared<Group>(jobs[0].world());
   std::promise<void> gone;

@@ -55,7 +55,7 @@ bool Jobs::AwaitParked(int members, const std::string& operation) {
 void Jobs::KillDaemon() { daemon_->Kill(); }
 
 void Jobs::StartDaemonAgain() {
-  daemon_->StartAgain();
+  daemon_->Restart();
   ASSERT_NE(daemon_->port(), 0);
 }
 

@@ -82,7 +82,7 @@ TEST(JoiningTest, RanksNodesAndMembers) {
   });
 }
 
-TEST(JoiningTest, MembersWithoutWishesGetDistinctRanks) {
+TEST(JoiningTest, MembersWithoutARankGetDistinctRanks) {
   Jobs jobs(3, {}, [](int, JobOptions* options) { options->rank.reset(); });
   std::set<int> ranks;
   for (int i = 0; i < 3; ++i) ranks.insert(jobs[i].rank());
@@ -124,7 +124,7 @@ TEST(JoiningTest, IPv6Works) {
   EXPECT_EQ(jobs[0].world().local_address(), "::1");
 }
 
-TEST(JoiningTest, UnknownNameNamesItsPhase) {
+TEST(JoiningTest, AnUnknownHostIsNamedWithThePhase) {
   JobOptions options = OptionsFor("no-such-host.invalid:7370");
   options.timeout = absl::Milliseconds(300);
   const absl::Status status = JoinError(options);
@@ -133,7 +133,7 @@ TEST(JoiningTest, UnknownNameNamesItsPhase) {
               HasSubstr("resolving the coordinator's name 'no-such-host.invalid'"));
 }
 
-TEST(JoiningTest, NobodyListeningNamesItsPhase) {
+TEST(JoiningTest, AClosedPortIsNamedWithThePhase) {
   const SilentPort port(/*listens=*/false);
   const absl::Status status = JoinErrorWith(OptionsFor(port.address()), "refused");
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
@@ -142,7 +142,7 @@ TEST(JoiningTest, NobodyListeningNamesItsPhase) {
                     HasSubstr("refused")));
 }
 
-TEST(JoiningTest, ListenerThatSaysNothingNamesItsPhase) {
+TEST(JoiningTest, ASilentListenerIsNamedWithThePhase) {
   const SilentPort port(/*listens=*/true);
   JobOptions options = OptionsFor(port.address());
   options.timeout = absl::Milliseconds(500);
@@ -163,7 +163,7 @@ TEST(JoiningTest, MissingMembersAreCounted) {
                     HasSubstr("s for members: 1 of 3 have joined; missing: ranks 0,2")));
 }
 
-TEST(JoiningTest, DaemonThatComesLaterIsFound) {
+TEST(JoiningTest, ADaemonThatStartsLaterIsFound) {
   const auto daemon = TestDaemon::Start();
   daemon->Kill();
   JobOptions options = OptionsFor(daemon->address());
@@ -176,7 +176,7 @@ TEST(JoiningTest, DaemonThatComesLaterIsFound) {
   auto joining = StartJoin(options);
   missed.WaitForNotification();
   SetLogSink(nullptr);
-  daemon->StartAgain();
+  daemon->Restart();
   const absl::StatusOr<std::unique_ptr<Job>> job = joining.get();
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_TRUE((*job)->Barrier().ok());
@@ -295,7 +295,7 @@ TEST(JoiningTest, FinishedJobIsRefused) {
 }
 
 // Systemd or a container engine may restart a process before the grace of the old one is over.
-TEST(JoiningTest, WhoIsStartedAgainAtOnceHearsThatTheJobHasFailed) {
+TEST(JoiningTest, AnEarlyRestartLearnsThatTheJobHasFailed) {
   Jobs jobs(2, {"--member-grace=300ms"});
   jobs.Destroy(1);
   ASSERT_TRUE(StatusReader(jobs.daemon().address()).WaitFor([](const auto& status) {
@@ -319,7 +319,7 @@ TEST(JoiningTest, JoinCanBeCancelled) {
   EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
 }
 
-TEST(MembersTest, SayWhereTheyAreAndWhichProcessTheyAreAlsoAfterARestart) {
+TEST(MembersTest, HaveTopologyAndProcessAlsoAfterARestart) {
   Jobs jobs(2, {"--min-world-size=2", "--settle=100ms"}, [](int index, JobOptions* options) {
     options->node_id = "pod";
     options->topology = index == 0 ? "zone/rack-1" : "";

@@ -47,7 +47,7 @@ TEST(LeasesTest, WorkRunsOnceInTheJob) {
   EXPECT_EQ(*jobs[3].RunOncePerJob("download", [&] { return ++runs; }), 1);
 }
 
-TEST(LeasesTest, ErrorOfTheWorkIsEverybodysError) {
+TEST(LeasesTest, EveryRankGetsTheErrorOfTheWork) {
   Jobs jobs(3);
   for (const auto& value : jobs.OnAll([](Job& job) {
          return job.RunOncePerJob("unpack", [&]() -> absl::StatusOr<int> {
@@ -58,7 +58,7 @@ TEST(LeasesTest, ErrorOfTheWorkIsEverybodysError) {
   }
 }
 
-TEST(LeasesTest, ResultOverTheLimitIsEverybodysError) {
+TEST(LeasesTest, EveryRankGetsTheErrorOfATooLargeResult) {
   Jobs jobs(2, {"--max-payload-bytes=1000"});
   std::atomic<int> runs{0};
   for (const auto& value : jobs.OnAll([&](Job& job) {
@@ -93,7 +93,7 @@ TEST(LeasesTest, TimeOutNamesTheHolder) {
   EXPECT_THAT(Message(status), HasSubstr("held by rank 1"));
 }
 
-TEST(LeasesTest, LeaseThatIsGivenUpGoesToTheNextWithAHigherToken) {
+TEST(LeasesTest, AReleasedLeaseGoesToTheNextWaiterWithAHigherToken) {
   Jobs jobs(2);
   auto first =
       std::make_unique<absl::StatusOr<Lease>>(jobs[0].AcquireLease("work", LeaseScope::kJob));
@@ -128,7 +128,7 @@ TEST(LeasesTest, CancelledWaiterDoesNotGetTheLease) {
   EXPECT_TRUE(next->held());
 }
 
-TEST(LeasesTest, LeavingGivesItsLeasesBack) {
+TEST(LeasesTest, LeavingReleasesLeases) {
   Jobs jobs(2);
   absl::StatusOr<Lease> held = jobs[0].AcquireLease("work", LeaseScope::kJob);
   ASSERT_TRUE(held.ok() && held->held());

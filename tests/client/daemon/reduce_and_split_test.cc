@@ -49,7 +49,7 @@ TEST(AllReduceTest, VectorsElementByElement) {
 }
 
 // Floating-point sums depend on their order. Every rank must add in the order of the ranks.
-TEST(AllReduceTest, FoldsInTheOrderOfTheRanks) {
+TEST(AllReduceTest, FoldsInRankOrder) {
   Jobs jobs(4);
   const std::vector<double> terms = {1e16, 1, -1e16, 1};
   const double folded = ((terms[0] + terms[1]) + terms[2]) + terms[3];
@@ -58,7 +58,7 @@ TEST(AllReduceTest, FoldsInTheOrderOfTheRanks) {
   }
 }
 
-TEST(AllReduceTest, WhatDiffersBetweenTheRanksIsNamed) {
+TEST(AllReduceTest, DifferencesBetweenRanksAreNamed) {
   const auto expect_named = [](const std::function<absl::Status(Job&)>& call,
                                const std::string& one, const std::string& other) {
     Jobs jobs(2);
@@ -81,7 +81,7 @@ TEST(AllReduceTest, WhatDiffersBetweenTheRanksIsNamed) {
                "8 bytes", "12 bytes");
 }
 
-TEST(AllReduceTest, WhatCannotBeReducedIsRefusedBeforeAnythingIsSent) {
+TEST(AllReduceTest, UnreducibleTypesAreRefusedBeforeSending) {
   Jobs jobs(2);
   const absl::Status sum_of_bools = jobs[0].AllReduce(true).status();
   EXPECT_TRUE(absl::IsUnimplemented(sum_of_bools)) << sum_of_bools;
@@ -120,7 +120,7 @@ TEST(ArraysTest, AreChangedAndFilledInTheCallersMemory) {
   });
 }
 
-TEST(ArraysTest, OfDifferentLengthsAreNamed) {
+TEST(ArraysTest, DifferentLengthsAreNamed) {
   Jobs jobs(2);
   for (const absl::Status& status : jobs.OnAll([](Job& job) {
          std::vector<int> mine(2 + job.rank(), 7);
@@ -134,7 +134,7 @@ TEST(ArraysTest, OfDifferentLengthsAreNamed) {
   }
 }
 
-TEST(ArraysTest, InAScopeThatPreventsBlockingAreTheCallersOwn) {
+TEST(ArraysTest, AreTheCallersOwnInAPreventBlockScope) {
   Jobs jobs(2);
   const PreventBlock alone(jobs[1]);
   int mine = 5;
@@ -167,7 +167,7 @@ TEST(SplitTest, EqualKeysKeepTheOrderOfTheRanksAndColorsMayBeAnyNumber) {
   });
 }
 
-TEST(SplitTest, WhoPassesNoColorGetsNoGroup) {
+TEST(SplitTest, WithoutAColorThereIsNoGroup) {
   Jobs jobs(3);
   jobs.Run([](int rank, Job& job) {
     const auto part = job.Split(rank == 1 ? std::nullopt : std::optional<int>(0));
@@ -208,7 +208,7 @@ TEST(SplitTest, AfterATimeOutTheFirstColorCounts) {
   });
 }
 
-TEST(SplitTest, IsRefusedWhereTheOthersCannotBeAsked) {
+TEST(SplitTest, IsRefusedInAPreventBlockScope) {
   Jobs jobs(2);
   jobs.Run([](int, Job& job) {
     {

@@ -49,7 +49,7 @@ TEST(RepeatedCallTest, ACommunicatorIsCreatedByTheNextTry) {
   }
 }
 
-TEST(RepeatedCallTest, OfANumberTheOneThatWasPassedFirstCounts) {
+TEST(RepeatedCallTest, TheFirstPassedNumberCounts) {
   Jobs jobs(2);
   EXPECT_TRUE(absl::IsDeadlineExceeded(AllReduce(jobs[0], 5, ReduceOp::kSum, kShort).status()));
   const auto sums = jobs.OnAll([](Job& job) { return AllReduce(job, job.rank() == 0 ? 7 : 1); });

@@ -61,7 +61,7 @@ TEST(RestartTest, JobFormsWithMembersThatJoinBeforeAndAfter) {
   auto second = Start(join);
   ASSERT_TRUE(StatusReader(address).WaitForParked(2, "Join"));
   daemon->Kill();
-  daemon->StartAgain();
+  daemon->Restart();
   const auto third = join();
   ASSERT_TRUE(third.ok()) << third.status();
   EXPECT_TRUE(first.get().ok());

@@ -107,7 +107,7 @@ bool AllLive(int threads) {
   return limit->reached();
 }
 
-TEST(ThreadShortageTest, IsSaidWhereverItComesAndPasses) {
+TEST(ThreadShortageTest, IsReportedByEveryCallAndPasses) {
   constexpr int kPlenty = 1000;
   ASSERT_FALSE(AllLive(kPlenty));  // now libraries have the threads that they keep
   const int descriptors = Descriptors();

@@ -73,9 +73,9 @@ std::vector<Launcher> Launchers() {
   };
 }
 
-Words Program() { return RankCommand({"primitives", "place", "leave"}); }
+Args Program() { return RankCommand({"primitives", "place", "leave"}); }
 
-TEST(LaunchersTest, EveryProcessGetsTheRankThatItsLauncherSays) {
+TEST(LaunchersTest, EveryProcessGetsItsLaunchersRank) {
   for (const Launcher& launcher : Launchers()) {
     for (const int size : {1, 2, 4}) {
       SCOPED_TRACE(absl::StrCat(launcher.name, ", ", size, " processes"));

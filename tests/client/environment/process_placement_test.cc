@@ -48,7 +48,7 @@ const Variables kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "5"},
                             {"PMIX_RANK", "5"}};
 const Variables kHydra = {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "1"}};
 
-TEST(PlacementTest, NothingSaysNothing) { EXPECT_EQ(Place({}), "-/-/-/-"); }
+TEST(PlacementTest, WithoutVariablesThePlacementIsEmpty) { EXPECT_EQ(Place({}), "-/-/-/-"); }
 
 TEST(PlacementTest, EachLauncher) {
   EXPECT_EQ(Place({{"MUSTER_RANK", "3"},
@@ -80,7 +80,7 @@ TEST(PlacementTest, ABatchScriptIsNoTask) {
             "-/-/-/-");
 }
 
-TEST(PlacementTest, EarlierLaunchersFillInFirst) {
+TEST(PlacementTest, EarlierLaunchersWin) {
   EXPECT_EQ(Place(With(kSlurm, {{"MUSTER_WORLD_SIZE", "8"}, {"MUSTER_NODE_ID", "mine"}})),
             "5/8/1/1@mine");
   EXPECT_EQ(Place(With(kOpenMpi, {{"MUSTER_NODE_RANK", "1"}})), "5/8/1/1");
@@ -94,7 +94,7 @@ TEST(PlacementTest, AgreeingLaunchersAreFine) {
 }
 
 // srun starts one torchrun, or one daemon of mpirun, on each node.
-TEST(PlacementTest, ALauncherOfLaunchersIsPassedOver) {
+TEST(PlacementTest, AnOuterLauncherIsIgnored) {
   const Variables one_per_node = {{"SLURM_JOB_ID", "77"},        {"SLURM_STEP_ID", "0"},
                                   {"SLURM_PROCID", "1"},         {"SLURM_NTASKS", "2"},
                                   {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_LOCALID", "0"},
@@ -128,7 +128,7 @@ TEST(PlacementTest, KubeflowsAndLeaderWorkerSetsPodsAreRanksOrNodes) {
 
 // In an elastic job, `muster run` sets torchrun's variables for programs that read them. Its own
 // variables leave rank and world size to the coordinator.
-TEST(PlacementTest, AMusterLauncherSaysAllThatIsToBeSaid) {
+TEST(PlacementTest, AMusterLauncherGivesTheWholePlacement) {
   const Variables elastic = {{"MUSTER_PROCESS_SECRET", std::string(32, 'a')},
                              {"MUSTER_LOCAL_RANK", "1"},
                              {"MUSTER_NODE_RANK", "0"}};
@@ -199,7 +199,7 @@ TEST(ReadJobOptionsTest, OneTaskAloneIsSerialMode) {
   EXPECT_EQ(options->coordinator, "");
 }
 
-TEST(RankFromEnvironmentTest, IsEmptyWhereItCannotBeKnown) {
+TEST(RankFromEnvironmentTest, IsEmptyIfUnknown) {
   for (const char* name : {"MUSTER_RANK", "RANK", "LOCAL_RANK", "SLURM_PROCID"}) unsetenv(name);
   EXPECT_EQ(RankFromEnvironment(), std::nullopt);
   EXPECT_EQ(LocalRankFromEnvironment(), std::nullopt);

@@ -14,7 +14,7 @@ constexpr char kWarning[] =
 
 const Variables kMisspelt = {{"MUSTER_COORDINATR", "head:7370"}};
 
-TEST(UnknownVariableTest, AProcessThatRunsAloneForItIsToldSo) {
+TEST(UnknownVariableTest, ASerialProcessWarns) {
   const auto rank = Process::Start(RankCommand({"place", "leave"}), kMisspelt);
   EXPECT_EQ(rank->Wait(), kSuccess) << rank->Output();
   EXPECT_THAT(rank->Output(), HasSubstr("rank 0 of 1"));

@@ -21,7 +21,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 // Returns the command of a rank that does one step and leaves.
-Words Exchanging(const std::string& step) { return RankCommand({"quiet", step, "leave"}); }
+Args Exchanging(const std::string& step) { return RankCommand({"quiet", step, "leave"}); }
 
 // Returns what the last of `size` ranks prints of the configurations.
 std::string AllConfigurations(int size) {

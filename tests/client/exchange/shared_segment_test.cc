@@ -75,7 +75,7 @@ TEST(SharedSegmentTest, PartsFollowEachOther) {
   EXPECT_EQ(Content(*(*empty)->Ticket()), "");
 }
 
-TEST(SharedSegmentTest, WhatIsOpenOutlivesItsMaker) {
+TEST(SharedSegmentTest, AnOpenSegmentOutlivesItsCreator) {
   Sharer sharer("hello");
   const auto bytes = OpenSegment(sharer.ticket());
   ASSERT_TRUE(bytes.ok()) << bytes.status();
@@ -91,7 +91,7 @@ TEST(SharedSegmentTest, AnotherFileIsNotTakenForIt) {
   EXPECT_THAT(Content(wrong), HasSubstr("another process"));
 }
 
-TEST(SharedSegmentTest, ItHasNoName) {
+TEST(SharedSegmentTest, HasNoName) {
   const auto names = [] {
     std::set<std::string> result;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {

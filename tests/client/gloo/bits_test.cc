@@ -71,8 +71,8 @@ class BitsTest : public CommunicatorsTest {
     return results;
   }
 
-  static void ExpectAllAre(const std::vector<std::vector<float>>& results,
-                           const std::vector<float>& expected) {
+  static void ExpectAllEqual(const std::vector<std::vector<float>>& results,
+                             const std::vector<float>& expected) {
     ASSERT_EQ(results.size(), GetParam().size());
     for (const std::vector<float>& result : results) {
       ASSERT_EQ(result.size(), expected.size());
@@ -81,8 +81,8 @@ class BitsTest : public CommunicatorsTest {
   }
 
   // Ignores differences by rounding.
-  static void ExpectAllAreNear(const std::vector<std::vector<float>>& results,
-                               const std::vector<float>& expected) {
+  static void ExpectAllNear(const std::vector<std::vector<float>>& results,
+                            const std::vector<float>& expected) {
     ASSERT_EQ(results.size(), GetParam().size());
     for (const std::vector<float>& result : results) {
       ASSERT_EQ(result.size(), expected.size());
@@ -99,16 +99,16 @@ class BitsTest : public CommunicatorsTest {
 TEST_P(BitsTest, AreTheSameOnEveryRunAndRank) {
   for (const size_t count : {99, 4'099, 400'009}) {
     const std::vector<std::vector<float>> first = AllReduced(count);
-    ExpectAllAre(first, first.front());
-    for (int run = 0; run < 2; ++run) ExpectAllAre(AllReduced(count), first.front());
+    ExpectAllEqual(first, first.front());
+    for (int run = 0; run < 2; ++run) ExpectAllEqual(AllReduced(count), first.front());
   }
 }
 
-TEST_P(BitsTest, FollowTheOrderOfRanksAndNodesWhateverTheSize) {
+TEST_P(BitsTest, FollowTheOrderOfRanksAndNodesForEverySize) {
   for (const size_t count : {99, 4'099, 400'009}) {
     const std::vector<float> expected = SumInOrder(GetParam(), count);
-    HasOrder() ? ExpectAllAre(AllReduced(count), expected)
-               : ExpectAllAreNear(AllReduced(count), expected);
+    HasOrder() ? ExpectAllEqual(AllReduced(count), expected)
+               : ExpectAllNear(AllReduced(count), expected);
   }
 }
 

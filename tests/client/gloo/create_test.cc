@@ -44,7 +44,7 @@ std::vector<absl::Status> CreateAll(FakeJob& job,
   return results;
 }
 
-CommunicatorOptions At(const std::string& interface) {
+CommunicatorOptions OptionsAt(const std::string& interface) {
   CommunicatorOptions options;
   options.interface = interface;
   return options;
@@ -61,7 +61,7 @@ TEST(CreateTest, TakesOneCollectiveOfTheGroupAndOneOfItsOwn) {
 TEST(CreateTest, AtAnInterfaceOrAddress) {
   for (const char* interface : {"lo", "127.0.0.1", "::1"}) {
     FakeJob job(3);
-    for (const absl::Status& status : CreateAll(job, [&](int) { return At(interface); })) {
+    for (const absl::Status& status : CreateAll(job, [&](int) { return OptionsAt(interface); })) {
       EXPECT_TRUE(status.ok()) << interface << ": " << status;
     }
   }
@@ -81,7 +81,7 @@ TEST(CreateTest, AtTheInterfaceThatTheEnvironmentNames) {
   FakeJob job(2);
   const auto refused = CreateAll(job, [](int) { return CommunicatorOptions(); });
   EXPECT_THAT(Message(refused[0]), HasSubstr("MUSTER_INTERFACE is 'nothing0'"));
-  for (const absl::Status& status : CreateAll(job, [](int) { return At("lo"); })) {
+  for (const absl::Status& status : CreateAll(job, [](int) { return OptionsAt("lo"); })) {
     EXPECT_TRUE(status.ok()) << status;
   }
   unsetenv("MUSTER_INTERFACE");
@@ -89,8 +89,8 @@ TEST(CreateTest, AtTheInterfaceThatTheEnvironmentNames) {
 
 TEST(CreateTest, AnUnknownInterfaceIsAnErrorOnEveryRank) {
   FakeJob job(3);
-  const auto results =
-      CreateAll(job, [](int rank) { return rank == 1 ? At("nothing0") : CommunicatorOptions(); });
+  const auto results = CreateAll(
+      job, [](int rank) { return rank == 1 ? OptionsAt("nothing0") : CommunicatorOptions(); });
   EXPECT_EQ(results[1].code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(results[1]), AllOf(HasSubstr("CommunicatorOptions::interface is 'nothing0'"),
                                          HasSubstr("lo 127.0.0.1")));
@@ -105,7 +105,7 @@ TEST(CreateTest, AnUnknownInterfaceIsAnErrorOnEveryRank) {
 TEST(CreateTest, AddressesOfTwoKindsAreNamed) {
   FakeJob job(2);
   for (const absl::Status& status :
-       CreateAll(job, [](int rank) { return At(rank == 0 ? "127.0.0.1" : "::1"); })) {
+       CreateAll(job, [](int rank) { return OptionsAt(rank == 0 ? "127.0.0.1" : "::1"); })) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(status),
                 AllOf(HasSubstr("rank 0 (node 'node-0', pid 1000)"), HasSubstr("offers 127.0.0.1"),
@@ -172,8 +172,8 @@ void ExchangeOnly(const Group& world) {
   ASSERT_TRUE(addresses.ok());
   const auto address = internal::ChooseNetworkAddress(*addresses, "127.0.0.1", "");
   ASSERT_TRUE(address.ok());
-  internal::Interruptor interruptor;
-  const auto mesh = internal::Mesh::Listen(world, *address, &interruptor);
+  internal::Interrupter interrupter;
+  const auto mesh = internal::Mesh::Listen(world, *address, &interrupter);
   ASSERT_TRUE(mesh.ok()) << mesh.status();
   internal::GlooPeerInfo own = (*mesh)->peer_info();
   for (std::string& endpoint : *own.mutable_endpoints()) {

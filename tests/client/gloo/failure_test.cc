@@ -56,8 +56,8 @@ struct NamedCall {
 // One node, one rank on each node, and two nodes with rank 1 on rank 0's node or not.
 const Layout kLayouts[] = {{0, 0}, {0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 0}};
 
-std::string NameOfCase(const std::tuple<NamedCall, Layout>& one) {
-  return absl::StrCat(std::get<0>(one).name, NameOfLayout(std::get<1>(one)));
+std::string NameOfCase(const std::tuple<NamedCall, Layout>& test_case) {
+  return absl::StrCat(std::get<0>(test_case).name, NameOfLayout(std::get<1>(test_case)));
 }
 
 std::vector<float>& Data() {
@@ -193,8 +193,8 @@ INSTANTIATE_TEST_SUITE_P(All, BlockedCallTest,
                                             ::testing::ValuesIn(kLayouts)),
                          [](const auto& info) { return NameOfCase(info.param); });
 
-// The rank with the shorter time-out gives up first, and its last words reach the other rank.
-void CheckSizesThatDiffer(const Layout& layout) {
+// The rank with the shorter time-out gives up first, and its end notice reaches the other rank.
+void CheckDifferentSizes(const Layout& layout) {
   FakeJob job(FakeJob::OnNodes(layout));
   job.Run([&](int rank, const Group& world) {
     const auto comm = MustCreate(world);
@@ -218,7 +218,7 @@ void CheckSizesThatDiffer(const Layout& layout) {
 }
 
 TEST(DisagreementTest, SizesThatDifferAreNamedOnBothSides) {
-  for (const Layout& layout : kLayouts) CheckSizesThatDiffer(layout);
+  for (const Layout& layout : kLayouts) CheckDifferentSizes(layout);
 }
 
 TEST(DisagreementTest, AMessageThatIsTooLongForItsReceiverEndsNoProcess) {
@@ -235,7 +235,7 @@ TEST(DisagreementTest, AMessageThatIsTooLongForItsReceiverEndsNoProcess) {
   });
 }
 
-void CheckThatAPeerWhichIsGoneIsNamed(const Layout& layout) {
+void CheckDepartedPeerIsNamed(const Layout& layout) {
   FakeJob job(FakeJob::OnNodes(layout));
   job.Run([&](int rank, const Group& world) {
     const auto comm = MustCreate(world);
@@ -250,11 +250,11 @@ void CheckThatAPeerWhichIsGoneIsNamed(const Layout& layout) {
 }
 
 TEST(EndTest, APeerThatDestroyedItsCommunicatorIsNamed) {
-  for (const Layout& layout : kLayouts) CheckThatAPeerWhichIsGoneIsNamed(layout);
+  for (const Layout& layout : kLayouts) CheckDepartedPeerIsNamed(layout);
 }
 
 // A rank that ends because of another rank passes on which rank failed first.
-void CheckThatTheFirstToEndIsNamed(const Layout& layout) {
+void CheckFirstToEndIsNamed(const Layout& layout) {
   FakeJob job(FakeJob::OnNodes(layout));
   job.Run([&](int rank, const Group& world) {
     const auto comm = MustCreate(world);
@@ -279,7 +279,7 @@ void CheckThatTheFirstToEndIsNamed(const Layout& layout) {
 TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
   for (const Layout& layout : std::vector<Layout>{
            {0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}}) {
-    CheckThatTheFirstToEndIsNamed(layout);
+    CheckFirstToEndIsNamed(layout);
   }
 }
 
@@ -323,11 +323,11 @@ void CancelAsABarrierEnds() {
   canceller.join();
 }
 
-TEST(EndTest, ACancellationThatComesAsACallEndsIsOfThatCallAndOfNoLaterOne) {
+TEST(EndTest, ALateCancellationAffectsNoLaterCall) {
   for (int round = 0; round < 5; ++round) CancelAsABarrierEnds();
 }
 
-TEST(EndTest, ACallThatWaitsForWhatWasStartedCanBeCancelled) {
+TEST(EndTest, ACallThatWaitsForStartedOperationsCanBeCancelled) {
   FakeJob job(2);
   job.Run([&](int rank, const Group& world) {
     const std::unique_ptr<Communicator> comm = MustCreate(world);
@@ -368,7 +368,7 @@ TEST(EndTest, AnOperationWithoutElementsCanBeCancelledToo) {
   }
 }
 
-TEST(EndTest, ARankThatIsDoneMayGoWhileOthersGoOn) {
+TEST(EndTest, ARankMayFinishWhileOthersContinue) {
   FakeJob job(3);
   absl::Notification gone;
   job.Run([&](int rank, const Group& world) {

@@ -79,7 +79,7 @@ class ForkTest : public ::testing::Test {
   std::unique_ptr<Communicator> comm_;
 };
 
-TEST_F(ForkTest, CallsAreRefusedAndDestroyingDisturbsNobody) {
+TEST_F(ForkTest, CallsAreRejectedAndDestroyingDoesNotDisturbTheParent) {
   EXPECT_TRUE(Reduce(*comm_).ok());
   InFork([&] {
     std::vector<float> data(1);
@@ -93,7 +93,7 @@ TEST_F(ForkTest, CallsAreRefusedAndDestroyingDisturbsNobody) {
   EXPECT_TRUE(Reduce(*comm_).ok()) << "the connections are as they were";
 }
 
-TEST_F(ForkTest, WhatIsInFlightIsTheParentsAlone) {
+TEST_F(ForkTest, OperationsInFlightBelongToTheParent) {
   PendingOperation pending = comm_->Start([](Communicator& comm) {
     absl::Status status = Reduce(comm);
     return status.ok() ? Reduce(comm) : status;

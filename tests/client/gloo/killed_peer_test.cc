@@ -89,7 +89,7 @@ TEST_P(KilledPeerTest, IsNamedByTheJob) {
   EXPECT_EQ(ReduceUntilKilled(), Loss());
 }
 
-TEST_P(KilledPeerTest, IsNamedByItsConnectionWhereTheJobKnowsOfNoLoss) {
+TEST_P(KilledPeerTest, IsNamedByItsConnectionIfTheJobReportsNoLoss) {
   const absl::Status status = ReduceUntilKilled();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   const std::string message(status.message());
@@ -136,8 +136,8 @@ absl::Status SendForever(int socket) {
 
 // The peer is stopped, so only as much of the message as the kernel buffers can leave this rank,
 // and nothing behind it. The BUILD file leaves this test out if ranks share no memory: then the
-// last words are behind the message, on the same connection.
-TEST(StoppedPeerTest, HearsWhyAMessageEndedInTheMiddleWhenItGoesOn) {
+// end notice is behind the message, on the same connection.
+TEST(StoppedPeerTest, LearnsWhyAMessageWasCutOffAfterItResumes) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
   Received* const received = NewReceived();

@@ -36,7 +36,7 @@ using ::muster::testing::WorldOf;
 struct Control {
   bool stops = false;  // ranks are stopped instead of killed
   std::atomic<int> operations{0};
-  std::atomic<int> culprit{-1};
+  std::atomic<int> victim{-1};
   std::atomic<int> ended{0};  // number of ranks that have ended
 };
 
@@ -120,12 +120,12 @@ class KilledRankTest : public ::testing::TestWithParam<Layout> {
     }
   }
 
-  // Runs collectives until an error, which must blame the culprit.
+  // Runs collectives until an error, which must blame the victim.
   int Run(int rank, const Star& star) {
     alarm(100);  // ends a rank that hangs
     auto comm =
         Communicator::Create(WorldOf(std::make_shared<StarControlPlane>(GetParam(), rank, &star)));
-    if (!comm.ok()) return control_->culprit >= 0 ? kAsExpected : kNotCreated;
+    if (!comm.ok()) return control_->victim >= 0 ? kAsExpected : kNotCreated;
     CallOptions options;
     options.timeout = absl::Seconds(control_->stops ? 5 : 60);
     for (size_t number = 0;; ++number) {
@@ -144,7 +144,7 @@ class KilledRankTest : public ::testing::TestWithParam<Layout> {
         control_->stops
             ? absl::StrContains(status.message(), "did not end within")
             : absl::StrContains(status.message(),
-                                absl::StrCat("rank ", control_->culprit.load(), " (node"));
+                                absl::StrCat("rank ", control_->victim.load(), " (node"));
     if (!expected) fprintf(stderr, "%s\n", status.ToString().c_str());
     return expected;
   }
@@ -166,13 +166,13 @@ class KilledRankTest : public ::testing::TestWithParam<Layout> {
   std::vector<pid_t> processes_;
 };
 
-TEST_P(KilledRankTest, IsNamedOnAllOthersWhicheverPhaseItDiesIn) {
+TEST_P(KilledRankTest, IsNamedOnAllOtherRanksInEveryPhase) {
   std::mt19937 random(31);
   for (int round = 0; round < 8; ++round) {
     Start(/*stops=*/false);
     AwaitOperations(&random);
     const int killed = round % ranks();
-    control_->culprit = killed;
+    control_->victim = killed;
     kill(processes_[killed], SIGKILL);
     for (int rank = 0; rank < ranks(); ++rank) {
       EXPECT_EQ(ExitOf(rank), rank == killed ? -SIGKILL : kAsExpected)
@@ -181,19 +181,19 @@ TEST_P(KilledRankTest, IsNamedOnAllOthersWhicheverPhaseItDiesIn) {
   }
 }
 
-TEST_P(KilledRankTest, OneThatIsStoppedEndsAllOthersAtTheirTimeOut) {
+TEST_P(KilledRankTest, AStoppedRankEndsTheOthersAtTheirTimeOut) {
   std::mt19937 random(37);
   Start(/*stops=*/true);
   AwaitOperations(&random);
-  const int still = 1;
-  control_->culprit = still;
-  kill(processes_[still], SIGSTOP);
+  const int stopped = 1;
+  control_->victim = stopped;
+  kill(processes_[stopped], SIGSTOP);
   for (int rank = 0; rank < ranks(); ++rank) {
-    if (rank == still) continue;
+    if (rank == stopped) continue;
     EXPECT_EQ(ExitOf(rank), kAsExpected) << rank;
   }
-  kill(processes_[still], SIGCONT);
-  EXPECT_EQ(ExitOf(still), kAsExpected) << "it hears of that later";
+  kill(processes_[stopped], SIGCONT);
+  EXPECT_EQ(ExitOf(stopped), kAsExpected) << "it hears of that later";
 }
 
 const Layout kLayouts[] = {{0, 0, 0}, {0, 1, 0}, {0, 0, 1, 1}, {0, 1, 1, 1, 0}};

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/gloo/connections/interruptor.h"
+#include "client/gloo/connections/interrupter.h"
 #include "client/gloo/node_memory/node_layout.h"
 #include "client/gloo/node_memory/node_memory.h"
 #include "client/gloo/planes/two_level_plane.h"
@@ -134,8 +134,8 @@ void RunOnOneNode(size_t elements, const Collective& collective) {
   std::vector<std::unique_ptr<SharedRegion>> regions;
   regions.push_back(SharedRegion::Make(name, size).value());
   regions.push_back(SharedRegion::Open(name, size).value());
-  Interruptor interruptor;
-  EXPECT_EQ(interruptor.Start("rank 0"), absl::OkStatus());
+  Interrupter interrupter;
+  EXPECT_EQ(interrupter.Start("rank 0"), absl::OkStatus());
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < kHere; ++rank) {
     ranks.emplace_back([&, rank] {
@@ -143,13 +143,13 @@ void RunOnOneNode(size_t elements, const Collective& collective) {
       TwoLevelPlane plane(
           NodeLayout({"here", "here", "there", "there"}), rank, context,
           std::make_unique<NodeMemory>(std::move(regions[rank]), std::vector<int>{0, 1}, rank,
-                                       &interruptor, [] {}));
+                                       &interrupter, [] {}));
       const std::vector<int32_t> in(elements);
       std::vector<int32_t> out(elements);
       try {
         collective(plane, in.data(), out.data());
       } catch (const std::exception&) {
-        interruptor.Raise(absl::UnavailableError("a connection broke"));
+        interrupter.Raise(absl::UnavailableError("a connection broke"));
       }
     });
   }

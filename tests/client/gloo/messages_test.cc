@@ -69,7 +69,7 @@ TEST_P(MessagesTest, ManySendsAndReceivesAreMadeAtOnce) {
   });
 }
 
-TEST_P(MessagesTest, ManyPairUpWithSingleOnesInTheirOrder) {
+TEST_P(MessagesTest, BatchesPairUpWithSingleMessagesInOrder) {
   WithCommunicators([](Communicator& comm) {
     if (comm.size() < 2 || comm.rank() > 1) return;
     std::vector<int32_t> one(1), two(2);

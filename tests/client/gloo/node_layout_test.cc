@@ -13,28 +13,29 @@ namespace {
 
 using ::testing::ElementsAre;
 
-NodeLayout Of(const std::vector<std::string>& nodes) { return NodeLayout(nodes); }
+NodeLayout MakeLayout(const std::vector<std::string>& nodes) { return NodeLayout(nodes); }
 
 TEST(NodeLayoutTest, NumbersNodesByTheirFirstRanks) {
-  const NodeLayout nodes = Of({"z", "a", "z", "m", "a", "z"});
+  const NodeLayout nodes = MakeLayout({"z", "a", "z", "m", "a", "z"});
   EXPECT_THAT(nodes.nodes(), ElementsAre(ElementsAre(0, 2, 5), ElementsAre(1, 4), ElementsAre(3)));
   EXPECT_EQ(nodes.node_of(4), 1);
   EXPECT_EQ(nodes.index_of(5), 2);
   EXPECT_FALSE(nodes.all_alone());
 }
 
-TEST(NodeLayoutTest, WhoCannotShareLeavesItsWholeNodeToItself) {
-  const NodeLayout nodes = Of({"a", "b", "a", "b"});
-  EXPECT_THAT(nodes.WhereAll({true, true, false, true}).nodes(),
+TEST(NodeLayoutTest, ARankThatCannotShareSplitsItsNode) {
+  const NodeLayout nodes = MakeLayout({"a", "b", "a", "b"});
+  EXPECT_THAT(nodes.WithUnsharedNodesSplit({true, true, false, true}).nodes(),
               ElementsAre(ElementsAre(0), ElementsAre(1, 3), ElementsAre(2)));
-  EXPECT_THAT(nodes.WhereAll({true, true, true, true}).nodes(), nodes.nodes());
-  EXPECT_TRUE(nodes.WhereAll({false, true, true, false}).all_alone());
+  EXPECT_THAT(nodes.WithUnsharedNodesSplit({true, true, true, true}).nodes(), nodes.nodes());
+  EXPECT_TRUE(nodes.WithUnsharedNodesSplit({false, true, true, false}).all_alone());
 }
 
 // On each node, exactly one rank serves each rank of another node.
 TEST(NodeLayoutTest, EveryRankIsServedOnceOnEachNode) {
   for (const NodeLayout& nodes :
-       {Of({"a", "a", "b", "b"}), Of({"a", "b", "a", "b"}), Of({"a", "b", "b", "b", "c"})}) {
+       {MakeLayout({"a", "a", "b", "b"}), MakeLayout({"a", "b", "a", "b"}),
+        MakeLayout({"a", "b", "b", "b", "c"})}) {
     std::vector<std::vector<int>> served(nodes.nodes().size(), std::vector<int>(nodes.ranks()));
     for (int rank = 0; rank < nodes.ranks(); ++rank) {
       EXPECT_EQ(nodes.ServedBy(rank).back(), rank);
@@ -47,11 +48,11 @@ TEST(NodeLayoutTest, EveryRankIsServedOnceOnEachNode) {
   }
 }
 
-TEST(NodeLayoutTest, SharesCoverEverythingOnceAndNothingOnANodeThatHasIt) {
-  const NodeLayout nodes = Of({"a", "b", "b", "b", "c", "c"});
+TEST(NodeLayoutTest, EvenSharesCoverEveryByteOnceAndNoneOnTheExcludedNode) {
+  const NodeLayout nodes = MakeLayout({"a", "b", "b", "b", "c", "c"});
   for (const int except : {-1, 0, 1, 2}) {
     for (const size_t bytes : {0, 1, 64, 100, 1000, 123'456}) {
-      const Pieces shares = nodes.SharesOf(bytes, except);
+      const Pieces shares = nodes.EvenShares(bytes, except);
       std::vector<int> covered(bytes);
       for (int rank = 0; rank < nodes.ranks(); ++rank) {
         const Piece& share = shares[rank];
@@ -66,9 +67,9 @@ TEST(NodeLayoutTest, SharesCoverEverythingOnceAndNothingOnANodeThatHasIt) {
   }
 }
 
-TEST(NodeLayoutTest, NodesHaveTheSameShareWhateverRanksTheyHave) {
-  const NodeLayout nodes = Of({"a", "b", "b", "b"});
-  const Pieces shares = nodes.SharesOf(6 * 64 * 100);
+TEST(NodeLayoutTest, NodesGetEqualSharesRegardlessOfTheirSize) {
+  const NodeLayout nodes = MakeLayout({"a", "b", "b", "b"});
+  const Pieces shares = nodes.EvenShares(6 * 64 * 100);
   EXPECT_EQ(shares[0].bytes, 3u * 64 * 100);
   for (const int rank : {1, 2, 3}) EXPECT_EQ(shares[rank].bytes, 64u * 100);
 }

@@ -279,7 +279,7 @@ TEST_P(OperationsTest, Views) {
   });
 }
 
-TEST_P(OperationsTest, WhatIsStartedOverlapsAndStaysInOrder) {
+TEST_P(OperationsTest, StartedOperationsOverlapAndStayInOrder) {
   WithCommunicators([](Communicator& comm) {
     constexpr int kBuckets = 10;
     std::vector<std::vector<double>> buckets(kBuckets, ValuesOf<double>(comm.rank(), 1001));

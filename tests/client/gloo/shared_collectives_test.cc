@@ -43,7 +43,7 @@ class Ranks {
  public:
   explicit Ranks(int size) : size_(size), memory_(SharedLayout(size).total) {}
 
-  void StartAt(uint32_t step) { StepBoard::StartAt(step, memory_.data(), size_); }
+  void StartAt(uint32_t step) { StepSequencer::StartAt(step, memory_.data(), size_); }
   void Stop() { stopped_ = true; }
 
   void Run(const std::function<void(int rank, SharedCollectives& collectives)>& body) {
@@ -195,7 +195,7 @@ class SharedCollectivesTest : public ::testing::TestWithParam<int> {
   Ranks all_{ranks_};
 };
 
-TEST_P(SharedCollectivesTest, SizesAroundThatOfASlot) {
+TEST_P(SharedCollectivesTest, SizesAroundTheSlotSize) {
   const size_t chunk = SharedLayout(ranks_).chunk / sizeof(int32_t);
   const size_t slice = chunk / ranks_;
   const size_t counts[] = {1, 15, 17, slice - 1, slice, slice + 1, chunk + 1, 3 * chunk + 5};
@@ -226,7 +226,7 @@ void RunAtRandom(Ranks& all, int ranks) {
 
 TEST_P(SharedCollectivesTest, AnyOrderOfOperations) { RunAtRandom(all_, ranks_); }
 
-TEST_P(SharedCollectivesTest, StepsMayBeMoreThanANumberHolds) {
+TEST_P(SharedCollectivesTest, StepNumbersWrapAround) {
   all_.StartAt(0u - 64);
   RunAtRandom(all_, ranks_);
 }
@@ -255,20 +255,20 @@ TEST_P(SharedCollectivesTest, FloatsAreReducedInTheOrderOfTheRanks) {
 INSTANTIATE_TEST_SUITE_P(Ranks, SharedCollectivesTest, ::testing::Values(2, 3, 4, 5, 8),
                          ::testing::PrintToStringParamName());
 
-TEST(SharedLayoutTest, IsSoLargeAsItSays) {
-  for (int ranks = 2; ranks <= StepBoard::kMaxRanks; ++ranks) {
+TEST(SharedLayoutTest, HasRoomForAllParts) {
+  for (int ranks = 2; ranks <= StepSequencer::kMaxRanks; ++ranks) {
     const SharedLayout layout(ranks);
     EXPECT_EQ(layout.chunk % (size_t{64} * ranks), 0u);
     EXPECT_GE(layout.results * ranks, layout.chunk);
     EXPECT_LE(layout.chunk + layout.results, layout.slot);
-    EXPECT_LE(layout.board + layout.slot * ranks * StepBoard::kSlots, layout.total);
+    EXPECT_LE(layout.sequencer + layout.slot * ranks * StepSequencer::kSlots, layout.total);
     EXPECT_LE(layout.total, ranks <= 64 ? size_t{12} << 20 : size_t{25} << 20) << ranks;
   }
 }
 
 // ---- Ends of waits ----
 
-TEST(WaitTest, IsStoppedAndNamesWhoIsLate) {
+TEST(WaitTest, IsInterruptedAndNamesTheLateRanks) {
   Ranks all(4);
   all.Run([&](int rank, SharedCollectives& c) {
     c.Barrier(1);
@@ -285,7 +285,7 @@ TEST(WaitTest, IsStoppedAndNamesWhoIsLate) {
   });
 }
 
-TEST(WaitTest, EndsWithTheEndOfARankThatItIsFor) {
+TEST(WaitTest, EndsWhenAnAwaitedRankEnds) {
   Ranks all(3);
   all.Run([&](int rank, SharedCollectives& c) {
     c.Barrier(1);
@@ -294,7 +294,7 @@ TEST(WaitTest, EndsWithTheEndOfARankThatItIsFor) {
   });
 }
 
-TEST(WaitTest, GoesOnAfterTheEndOfARankThatHasDoneItsPart) {
+TEST(WaitTest, ContinuesWhenARankEndsThatHasDoneItsPart) {
   Ranks all(3);
   std::atomic<bool> ended{false};
   all.Run([&](int rank, SharedCollectives& c) {
@@ -311,7 +311,7 @@ TEST(WaitTest, GoesOnAfterTheEndOfARankThatHasDoneItsPart) {
 }
 
 // A rank must not take the data of another call for what it waits for.
-TEST(WaitTest, RanksThatMakeDifferentCallsWaitForEachOther) {
+TEST(WaitTest, RanksWithDifferentTagsWaitForEachOther) {
   Ranks all(3);
   std::atomic<int> waiting{0};
   all.Run([&](int rank, SharedCollectives& c) {
@@ -344,7 +344,7 @@ class KilledRankTest : public ::testing::Test {
 
   KilledRankTest() : control_(new (shared_.data()) Control()) {}
 
-  [[noreturn]] void Child(int rank) {
+  [[noreturn]] void RunChild(int rank) {
     alarm(60);
     int code = 0;
     try {
@@ -373,7 +373,7 @@ class KilledRankTest : public ::testing::Test {
   Control* const control_;
 };
 
-TEST_F(KilledRankTest, LeavesOthersWithWhatWasRightAndTheyStop) {
+TEST_F(KilledRankTest, LeavesTheOthersWithCorrectResultsUntilTheyStop) {
   std::mt19937 random(23);
   for (int round = 0; round < 25; ++round) {
     std::memset(memory_.data(), 0, SharedLayout(kRanks).total);
@@ -382,7 +382,7 @@ TEST_F(KilledRankTest, LeavesOthersWithWhatWasRightAndTheyStop) {
     std::vector<pid_t> children;
     for (int rank = 0; rank < kRanks; ++rank) {
       const pid_t child = fork();
-      if (child == 0) Child(rank);
+      if (child == 0) RunChild(rank);
       children.push_back(child);
     }
     const int until = 1 + static_cast<int>(random() % 50);

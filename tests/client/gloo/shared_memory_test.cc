@@ -32,7 +32,7 @@ namespace {
 
 using ::muster::testing::FakeJob;
 using ::muster::testing::FillDevShm;
-using ::muster::testing::ShowAsDevShm;
+using ::muster::testing::RedirectDevShm;
 using ::muster::testing::Star;
 using ::muster::testing::StarControlPlane;
 using ::muster::testing::WorldOf;
@@ -43,25 +43,25 @@ using ::testing::Not;
 constexpr char kShares[] = "its collectives go through shared memory";
 constexpr char kTwoLevels[] =
     "its collectives go through shared memory on each node, and through connections between ";
-constexpr char kDoesNot[] = "its ranks do not share memory: ";
+constexpr char kNoSharing[] = "its ranks do not share memory: ";
 
 // The folder that all ranks see as /dev/shm unless a test shows them another. In the machine's own
 // /dev/shm, other tests create files at the same time.
-class OwnShm : public ::testing::Environment {
+class PrivateShm : public ::testing::Environment {
  public:
   void SetUp() override {
     ASSERT_NE(mkdtemp(root_.data()), nullptr) << root_;
     Show("shared");
   }
   void TearDown() override {
-    ShowAsDevShm("/dev/shm");
+    RedirectDevShm("/dev/shm");
     std::filesystem::remove_all(root_);
   }
 
   // Shows this process an empty folder of that name as its /dev/shm.
   static void Show(const std::string& name) {
     std::filesystem::create_directory(PathOf(name));
-    ShowAsDevShm(PathOf(name));
+    RedirectDevShm(PathOf(name));
   }
   // Returns the path of a file that all ranks see in /dev/shm. If `name` is empty, returns the path
   // of the folder.
@@ -74,24 +74,25 @@ class OwnShm : public ::testing::Environment {
   static inline std::string root_ = "/dev/shm/muster-test-XXXXXX";
 };
 
-const ::testing::Environment* const own_shm = ::testing::AddGlobalTestEnvironment(new OwnShm);
+const ::testing::Environment* const private_shm =
+    ::testing::AddGlobalTestEnvironment(new PrivateShm);
 
 void ExpectNothingLeft() {
-  for (const auto& entry : std::filesystem::directory_iterator(OwnShm::Shared(""))) {
+  for (const auto& entry : std::filesystem::directory_iterator(PrivateShm::Shared(""))) {
     ADD_FAILURE() << entry.path() << " is left";
   }
 }
 
 // Collects everything that the SDK logs while it lives.
-class Lines {
+class LogCapture {
  public:
-  Lines() {
+  LogCapture() {
     SetLogSink([this](LogLevel, absl::string_view line) {
       std::lock_guard<std::mutex> lock(mutex_);
       absl::StrAppend(&text_, line, "\n");
     });
   }
-  ~Lines() { SetLogSink(nullptr); }
+  ~LogCapture() { SetLogSink(nullptr); }
   std::string text() {
     std::lock_guard<std::mutex> lock(mutex_);
     return text_;
@@ -104,7 +105,7 @@ class Lines {
 
 // Runs a rank, and returns what it has logged, or its error.
 std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
-  Lines lines;
+  LogCapture log;
   auto comm = Communicator::Create(WorldOf(std::make_shared<StarControlPlane>(nodes, rank, &star)));
   if (!comm.ok()) return comm.status().ToString();
   const size_t sum_of_ranks = nodes.size() * (nodes.size() + 1) / 2;
@@ -115,14 +116,14 @@ std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
     if (!status.ok()) return status.ToString();
     if (data != std::vector<float>(count, sum)) return "the sum is wrong";
   }
-  return lines.text();
+  return log.text();
 }
 
 // Runs each rank of these nodes in its own process, which calls `prepare` first.
-class Ranks {
+class NodeProcesses {
  public:
-  Ranks(std::vector<int> nodes, const std::function<void(int rank)>& prepare)
-      : nodes_(std::move(nodes)), output_(nodes_.size()), said_(nodes_.size()) {
+  NodeProcesses(std::vector<int> nodes, const std::function<void(int rank)>& prepare)
+      : nodes_(std::move(nodes)), output_(nodes_.size()), results_(nodes_.size()) {
     const int size = static_cast<int>(nodes_.size());
     {
       const Star star(size);
@@ -131,7 +132,7 @@ class Ranks {
     for (int rank = 0; rank < size; ++rank) Read(rank);
   }
 
-  const std::string& said(int rank) const { return said_[rank]; }
+  const std::string& result(int rank) const { return results_[rank]; }
 
  private:
   void Start(int rank, const Star& star, const std::function<void(int)>& prepare) {
@@ -150,7 +151,7 @@ class Ranks {
   void Read(int rank) {
     char buffer[4096];
     for (ssize_t size; (size = read(output_[rank], buffer, sizeof buffer)) > 0;) {
-      said_[rank].append(buffer, size);
+      results_[rank].append(buffer, size);
     }
     close(output_[rank]);
     int status = -1;
@@ -160,82 +161,85 @@ class Ranks {
 
   const std::vector<int> nodes_;
   std::vector<int> output_;  // by rank
-  std::vector<std::string> said_;
+  std::vector<std::string> results_;
 };
 
 // Two ranks of one node.
-class Pair : public Ranks {
+class RankPair : public NodeProcesses {
  public:
-  explicit Pair(const std::function<void(int rank)>& prepare) : Ranks({0, 0}, prepare) {}
+  explicit RankPair(const std::function<void(int rank)>& prepare)
+      : NodeProcesses({0, 0}, prepare) {}
 };
 
 void SetVariable(const char* value) { setenv("MUSTER_GLOO_SHARED_MEMORY", value, 1); }
 
 TEST(SharedMemoryTest, IsUsedByRanksOfOneMachine) {
-  const Pair pair([](int) {});
+  const RankPair pair([](int) {});
   for (const int rank : {0, 1}) {
-    EXPECT_THAT(pair.said(rank),
+    EXPECT_THAT(pair.result(rank),
                 HasSubstr(absl::StrCat("communicator of 2 on rank ", rank, ": ", kShares, "\n")));
   }
   ExpectNothingLeft();
 }
 
-TEST(SharedMemoryTest, IsNotUsedWhereOneRankDoesNotWantIt) {
-  const Pair pair([](int rank) { SetVariable(rank == 0 ? "1" : "0"); });
+TEST(SharedMemoryTest, IsNotUsedIfOneRankOptsOut) {
+  const RankPair pair([](int rank) { SetVariable(rank == 0 ? "1" : "0"); });
   for (const int rank : {0, 1}) {
-    EXPECT_THAT(pair.said(rank), HasSubstr(absl::StrCat(kDoesNot,
-                                                        "rank 1 (node 'node-0', pid 1001) has "
-                                                        "MUSTER_GLOO_SHARED_MEMORY=0")));
+    EXPECT_THAT(pair.result(rank), HasSubstr(absl::StrCat(kNoSharing,
+                                                          "rank 1 (node 'node-0', pid 1001) has "
+                                                          "MUSTER_GLOO_SHARED_MEMORY=0")));
   }
 }
 
 TEST(SharedMemoryTest, TheVariableIsZeroOrOne) {
-  const Pair pair([](int rank) { SetVariable(rank == 0 ? "1" : "never"); });
-  EXPECT_THAT(pair.said(0), AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("rank 1"),
-                                  HasSubstr("MUSTER_GLOO_SHARED_MEMORY is 'never'")));
-  EXPECT_THAT(pair.said(1), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("expected 0 or 1")));
+  const RankPair pair([](int rank) { SetVariable(rank == 0 ? "1" : "never"); });
+  EXPECT_THAT(pair.result(0), AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("rank 1"),
+                                    HasSubstr("MUSTER_GLOO_SHARED_MEMORY is 'never'")));
+  EXPECT_THAT(pair.result(1), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("expected 0 or 1")));
 }
 
-TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsNotShared) {
-  const Pair pair([](int rank) {
-    if (rank == 1) OwnShm::Show("of-rank-1");
+TEST(SharedMemoryTest, IsNotUsedIfDevShmIsNotShared) {
+  const RankPair pair([](int rank) {
+    if (rank == 1) PrivateShm::Show("of-rank-1");
   });
-  EXPECT_THAT(pair.said(0),
-              HasSubstr(absl::StrCat(kDoesNot, "rank 1 (node 'node-0', pid 1001) cannot open it")));
-  EXPECT_THAT(pair.said(1), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot open shared memory at "),
-                                  HasSubstr("No such file")));
+  EXPECT_THAT(pair.result(0), HasSubstr(absl::StrCat(
+                                  kNoSharing, "rank 1 (node 'node-0', pid 1001) cannot open it")));
+  EXPECT_THAT(pair.result(1),
+              AllOf(HasSubstr(kNoSharing), HasSubstr("cannot open shared memory at "),
+                    HasSubstr("No such file")));
   ExpectNothingLeft();
 }
 
-TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsFull) {
-  const Pair pair([](int rank) {
+TEST(SharedMemoryTest, IsNotUsedIfDevShmIsFull) {
+  const RankPair pair([](int rank) {
     if (rank == 0) FillDevShm();
   });
-  EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot reserve shared memory"),
-                                  HasSubstr("No space left")));
-  EXPECT_THAT(pair.said(1), HasSubstr(absl::StrCat(
-                                kDoesNot, "rank 0 (node 'node-0', pid 1000) cannot make any")));
+  EXPECT_THAT(pair.result(0),
+              AllOf(HasSubstr(kNoSharing), HasSubstr("cannot reserve shared memory"),
+                    HasSubstr("No space left")));
+  EXPECT_THAT(pair.result(1), HasSubstr(absl::StrCat(
+                                  kNoSharing, "rank 0 (node 'node-0', pid 1000) cannot make any")));
 }
 
-TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
-  const Pair pair([](int rank) {
-    if (rank == 0) ShowAsDevShm("/no/such/folder");
+TEST(SharedMemoryTest, IsNotUsedWithoutDevShm) {
+  const RankPair pair([](int rank) {
+    if (rank == 0) RedirectDevShm("/no/such/folder");
   });
-  EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot make shared memory")));
-  EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
+  EXPECT_THAT(pair.result(0), AllOf(HasSubstr(kNoSharing), HasSubstr("cannot make shared memory")));
+  EXPECT_THAT(pair.result(1), HasSubstr(kNoSharing));
 }
 
 // Growing a file beyond the limit would kill the process with SIGXFSZ.
 TEST(SharedMemoryTest, IsNotUsedBeyondTheLimitOfFileSizes) {
-  const Pair pair([](int) {
+  const RankPair pair([](int) {
     const rlimit limit = {1 << 16, 1 << 16};
     EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   });
-  EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("ulimit -f")));
-  EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
+  EXPECT_THAT(pair.result(0), AllOf(HasSubstr(kNoSharing), HasSubstr("ulimit -f")));
+  EXPECT_THAT(pair.result(1), HasSubstr(kNoSharing));
 }
 
-TEST(SharedMemoryTest, GoesWithWhoeverMadeIt) {
+TEST(SharedMemoryTest, IsRemovedWithItsMaker) {
   const std::string name = internal::SharedRegion::NewName();
   {
     auto made = internal::SharedRegion::Make(name, 1 << 20);
@@ -250,9 +254,9 @@ TEST(SharedMemoryTest, GoesWithWhoeverMadeIt) {
   EXPECT_TRUE(absl::IsNotFound(internal::SharedRegion::Open(name, 1 << 20).status()));
 }
 
-TEST(SharedMemoryTest, WhatKilledRanksHaveLeftIsRemoved) {
+TEST(SharedMemoryTest, FilesOfKilledRanksAreRemoved) {
   const std::string abandoned = internal::SharedRegion::NewName();
-  const std::string others = OwnShm::Shared("muster-data-of-somebody-else");
+  const std::string others = PrivateShm::Shared("muster-data-of-somebody-else");
   const pid_t maker = fork();
   if (maker == 0) {
     auto made = internal::SharedRegion::Make(abandoned, 1 << 20);
@@ -267,72 +271,73 @@ TEST(SharedMemoryTest, WhatKilledRanksHaveLeftIsRemoved) {
   const std::string name = internal::SharedRegion::NewName();
   auto in_use = internal::SharedRegion::Make(name, 1 << 20);
   ASSERT_TRUE(in_use.ok()) << in_use.status();
-  EXPECT_FALSE(std::filesystem::exists(OwnShm::Shared(abandoned)));
+  EXPECT_FALSE(std::filesystem::exists(PrivateShm::Shared(abandoned)));
   auto another = internal::SharedRegion::Make(internal::SharedRegion::NewName(), 1 << 20);
   ASSERT_TRUE(another.ok()) << another.status();
-  EXPECT_TRUE(std::filesystem::exists(OwnShm::Shared(name)));
+  EXPECT_TRUE(std::filesystem::exists(PrivateShm::Shared(name)));
   EXPECT_TRUE(std::filesystem::remove(others));
 }
 
 // ---- Several nodes ----
 
 TEST(TwoLevelsTest, AreUsedBetweenNodesWhoseRanksShareMemory) {
-  const Ranks ranks({0, 1, 0, 1}, [](int) {});
+  const NodeProcesses ranks({0, 1, 0, 1}, [](int) {});
   for (const int rank : {0, 1, 2, 3}) {
-    EXPECT_THAT(ranks.said(rank), HasSubstr(absl::StrCat("communicator of 4 on rank ", rank, ": ",
-                                                         kTwoLevels, "2 of them\n")));
+    EXPECT_THAT(ranks.result(rank), HasSubstr(absl::StrCat("communicator of 4 on rank ", rank, ": ",
+                                                           kTwoLevels, "2 of them\n")));
   }
   ExpectNothingLeft();
 }
 
 TEST(TwoLevelsTest, ARankThatIsAloneTakesPart) {
-  const Ranks ranks({0, 1, 1}, [](int) {});
-  EXPECT_THAT(ranks.said(0), HasSubstr(absl::StrCat(kTwoLevels,
-                                                    "2 of them; this rank shares none: it is alone "
-                                                    "on its node\n")));
-  EXPECT_THAT(ranks.said(2), HasSubstr(absl::StrCat(kTwoLevels, "2 of them\n")));
+  const NodeProcesses ranks({0, 1, 1}, [](int) {});
+  EXPECT_THAT(ranks.result(0),
+              HasSubstr(absl::StrCat(kTwoLevels,
+                                     "2 of them; this rank shares none: it is alone "
+                                     "on its node\n")));
+  EXPECT_THAT(ranks.result(2), HasSubstr(absl::StrCat(kTwoLevels, "2 of them\n")));
 }
 
-TEST(TwoLevelsTest, AreNotUsedWhereEachIsOnANodeOfItsOwn) {
-  const Ranks ranks({0, 1}, [](int) {});
-  EXPECT_THAT(ranks.said(1), HasSubstr(absl::StrCat(kDoesNot, "no two are on one node")));
+TEST(TwoLevelsTest, AreNotUsedIfEveryRankIsAloneOnItsNode) {
+  const NodeProcesses ranks({0, 1}, [](int) {});
+  EXPECT_THAT(ranks.result(1), HasSubstr(absl::StrCat(kNoSharing, "no two are on one node")));
 }
 
-TEST(TwoLevelsTest, OneRankSwitchesBothOff) {
-  const Ranks ranks({0, 0, 1, 1}, [](int rank) { SetVariable(rank == 3 ? "0" : "1"); });
+TEST(TwoLevelsTest, OneRankDisablesBothLevels) {
+  const NodeProcesses ranks({0, 0, 1, 1}, [](int rank) { SetVariable(rank == 3 ? "0" : "1"); });
   for (const int rank : {0, 1, 2, 3}) {
-    EXPECT_THAT(ranks.said(rank), HasSubstr(absl::StrCat(kDoesNot,
-                                                         "rank 3 (node 'node-1', pid 1003) has "
-                                                         "MUSTER_GLOO_SHARED_MEMORY=0")));
+    EXPECT_THAT(ranks.result(rank), HasSubstr(absl::StrCat(kNoSharing,
+                                                           "rank 3 (node 'node-1', pid 1003) has "
+                                                           "MUSTER_GLOO_SHARED_MEMORY=0")));
   }
 }
 
 // The ranks of that node use no shared memory. All ranks agree about that, and the other node still
 // uses its own.
 TEST(TwoLevelsTest, ANodeWithoutRoomFallsBackAlone) {
-  const Ranks ranks({0, 0, 1, 1}, [](int rank) {
+  const NodeProcesses ranks({0, 0, 1, 1}, [](int rank) {
     if (rank == 2) FillDevShm();
   });
-  EXPECT_THAT(ranks.said(0), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
-  EXPECT_THAT(ranks.said(2), AllOf(HasSubstr(absl::StrCat(kTwoLevels, "3 of them; this rank")),
-                                   HasSubstr("No space left")));
-  EXPECT_THAT(ranks.said(3), HasSubstr("rank 2 (node 'node-1', pid 1002) cannot make any"));
+  EXPECT_THAT(ranks.result(0), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
+  EXPECT_THAT(ranks.result(2), AllOf(HasSubstr(absl::StrCat(kTwoLevels, "3 of them; this rank")),
+                                     HasSubstr("No space left")));
+  EXPECT_THAT(ranks.result(3), HasSubstr("rank 2 (node 'node-1', pid 1002) cannot make any"));
 }
 
 TEST(TwoLevelsTest, ANodeWhoseRanksDoNotSeeOneDevShmFallsBackAlone) {
-  const Ranks ranks({0, 1, 0, 1}, [](int rank) {
-    if (rank == 2) OwnShm::Show("of-rank-2");
+  const NodeProcesses ranks({0, 1, 0, 1}, [](int rank) {
+    if (rank == 2) PrivateShm::Show("of-rank-2");
   });
-  EXPECT_THAT(ranks.said(0), HasSubstr("rank 2 (node 'node-0', pid 1002) cannot open it"));
-  EXPECT_THAT(ranks.said(2), HasSubstr("cannot open shared memory at "));
-  EXPECT_THAT(ranks.said(1), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
+  EXPECT_THAT(ranks.result(0), HasSubstr("rank 2 (node 'node-0', pid 1002) cannot open it"));
+  EXPECT_THAT(ranks.result(2), HasSubstr("cannot open shared memory at "));
+  EXPECT_THAT(ranks.result(1), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
   ExpectNothingLeft();
 }
 
 // Mixes operations that use shared memory with others that do not, in one order.
 void CheckMixing(const std::vector<int>& nodes, const char* how) {
   FakeJob job(FakeJob::OnNodes(nodes));
-  Lines lines;
+  LogCapture log;
   job.Run([](int rank, const Group& world) {
     auto comm = Communicator::Create(world);
     ASSERT_TRUE(comm.ok()) << comm.status();
@@ -347,10 +352,10 @@ void CheckMixing(const std::vector<int>& nodes, const char* how) {
       EXPECT_EQ(got, sum);
     }
   });
-  EXPECT_THAT(lines.text(), AllOf(HasSubstr(how), Not(HasSubstr(kDoesNot))));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr(how), Not(HasSubstr(kNoSharing))));
 }
 
-TEST(SharedMemoryTest, MixesWithWhatGoesThroughConnections) {
+TEST(SharedMemoryTest, MixesWithOperationsOverConnections) {
   CheckMixing({0, 0, 0, 0}, kShares);
   CheckMixing({0, 1, 1, 0}, kTwoLevels);
 }

@@ -56,7 +56,7 @@ TEST(DeviceTest, ADistributedJobUsesGlooOnTheCpu) {
   });
 }
 
-TEST(DeviceTest, AnUnknownBackendsErrorListsThoseThatAreThere) {
+TEST(DeviceTest, AnUnknownBackendsErrorListsTheLinkedBackends) {
   Jobs jobs(1);
   const NamedBackend unknown("mpi");
   for (const auto& value : {BackendOf(jobs[0]), DeviceOf(jobs[0]), InferDevice()}) {

@@ -26,7 +26,7 @@ using ::testing::Not;
 enum class Runner { kMain, kLast, kFirstOfLastNode };
 
 // A helper: the rank that runs its function, and the ranks that wait for it.
-struct Scene {
+struct HelperCase {
   std::string scenario;
   Runner runner = Runner::kMain;
   bool node_waits = false;  // false: all ranks wait
@@ -38,7 +38,7 @@ struct Scene {
   bool Waits(int rank, int size) const { return !node_waits || rank >= size - kPerNode; }
 };
 
-const Scene kScenes[] = {
+const HelperCase kHelperCases[] = {
     {"run-on-main"},
     {"run-on-main-post"},
     {"main-only"},
@@ -65,15 +65,16 @@ std::string NameOf(const Ranks& ranks, int rank) {
                       ")");
 }
 
-class FailureTest : public ::testing::TestWithParam<std::tuple<Scene, int>> {
+class FailureTest : public ::testing::TestWithParam<std::tuple<HelperCase, int>> {
  protected:
-  const Scene& scene() const { return std::get<0>(GetParam()); }
+  const HelperCase& helper_case() const { return std::get<0>(GetParam()); }
   int size() const { return std::get<1>(GetParam()); }
-  int runner() const { return scene().RunnerOf(size()); }
-  bool Waits(int rank) const { return scene().Waits(rank, size()); }
+  int runner() const { return helper_case().RunnerOf(size()); }
+  bool Waits(int rank) const { return helper_case().Waits(rank, size()); }
 
   Ranks Start(const std::string& fault) const {
-    return Ranks(size(), kPerNode, Scenario({scene().scenario, fault, absl::StrCat(runner())}));
+    return Ranks(size(), kPerNode,
+                 Scenario({helper_case().scenario, fault, absl::StrCat(runner())}));
   }
 
   // Expects that all waiting ranks get this error and end, and that the other ranks succeed.
@@ -87,18 +88,18 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Scene, int>> {
   }
 };
 
-TEST_P(FailureTest, AnErrorReachesAllWhoWaitWithTheNameOfItsRank) {
+TEST_P(FailureTest, AllWaitingRanksGetTheErrorWithItsRank) {
   const Ranks ranks = Start("fails");
   ExpectError(ranks, absl::StrCat("DATA_LOSS: ", NameOf(ranks, runner()), ": torn"));
 }
 
-TEST_P(FailureTest, AnExceptionReachesThemAsAnError) {
+TEST_P(FailureTest, AllWaitingRanksGetAnExceptionAsAnError) {
   const Ranks ranks = Start("throws");
   ExpectError(ranks,
               absl::StrCat("INTERNAL: ", NameOf(ranks, runner()), ": the function threw: torn"));
 }
 
-TEST_P(FailureTest, AKilledRunnerIsNamedToAllWhoWait) {
+TEST_P(FailureTest, AllWaitingRanksLearnOfAKilledRunner) {
   const Ranks ranks = Start("hangs");
   ASSERT_TRUE(ranks[runner()].WaitForOutput("hangs"));
   // Waits for the other ranks. They are in the helper, or in Leave() if they are on another node.
@@ -118,15 +119,16 @@ TEST_P(FailureTest, AKilledRunnerIsNamedToAllWhoWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Helpers, FailureTest,
-                         ::testing::Combine(::testing::ValuesIn(kScenes), ::testing::Values(2, 4)),
+                         ::testing::Combine(::testing::ValuesIn(kHelperCases),
+                                            ::testing::Values(2, 4)),
                          [](const auto& info) {
                            return absl::StrCat(TestName(std::get<0>(info.param).scenario), "_of_",
                                                std::get<1>(info.param));
                          });
 
-class AloneTest : public ::testing::TestWithParam<Scene> {};
+class AloneTest : public ::testing::TestWithParam<HelperCase> {};
 
-TEST_P(AloneTest, AnErrorIsTheCallersOwnAsItIs) {
+TEST_P(AloneTest, TheCallersErrorIsReturnedUnchanged) {
   const auto process = Process::Start(Scenario({GetParam().scenario, "fails", "0"}));
   EXPECT_EQ(process->Wait(), kRankError);
   EXPECT_EQ(process->Output(), "runs\nerror: DATA_LOSS: torn\n");
@@ -134,7 +136,7 @@ TEST_P(AloneTest, AnErrorIsTheCallersOwnAsItIs) {
   EXPECT_EQ(one.output(0), "runs\nerror: DATA_LOSS: torn\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(Helpers, AloneTest, ::testing::ValuesIn(kScenes),
+INSTANTIATE_TEST_SUITE_P(Helpers, AloneTest, ::testing::ValuesIn(kHelperCases),
                          [](const auto& info) { return TestName(info.param.scenario); });
 
 // ---- Errors of one rank only ----
@@ -169,7 +171,7 @@ TEST(ReduceAndBroadcastTest, AnErrorOfTheReductionReachesAllWithTheNameOfMain) {
               Each(absl::StrCat("runs\nerror: DATA_LOSS: ", NameOf(ranks, 0), ": torn\n")));
 }
 
-TEST(OneRankOnlyTest, ARankThatIsNotThereIsRefused) {
+TEST(OneRankOnlyTest, AMissingRankIsRefused) {
   const Ranks ranks(2, kPerNode, Scenario({"one-rank-only-nowhere"}));
   EXPECT_THAT(ranks.outputs(),
               Each(AllOf(HasSubstr("error: INVALID_ARGUMENT: OneRankOnly on rank "),
@@ -178,7 +180,7 @@ TEST(OneRankOnlyTest, ARankThatIsNotThereIsRefused) {
 
 // ---- Which ranks wait, and for how long ----
 
-TEST(WaitTest, NobodyWaitsForOneRankOnlyAndOncePerNode) {
+TEST(WaitTest, NoRankWaitsForOneRankOnlyAndOncePerNode) {
   for (const char* scenario : {"one-rank-only", "once-per-node", "main-scope"}) {
     SCOPED_TRACE(scenario);
     const int runner = scenario == std::string("one-rank-only") ? 1 : 0;

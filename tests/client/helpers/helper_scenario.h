@@ -12,7 +12,7 @@ inline constexpr int kPerNode = 2;
 
 // Returns the steps of a rank that does what `words` say (tests/rank/helper_steps.cc) and leaves.
 // Without leaving, a rank that got an error would count as lost.
-inline Words Scenario(const Words& words) {
+inline Args Scenario(const Args& words) {
   return RankCommand({"quiet", absl::StrCat("note:help=", absl::StrJoin(words, ",")), "leave"});
 }
 

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int kPerNode = 2;
 
-Words Identity(const std::string& how) { return RankCommand({"identity", how}); }
+Args Identity(const std::string& how) { return RankCommand({"identity", how}); }
 
 std::string Here() {
   char name[256] = "";
@@ -85,7 +85,7 @@ TEST(SerialIdentityTest, TheEnvironmentComesBeforeTheHint) {
   EXPECT_EQ(told->Output(), Outside("5", "1") + Outside("5", "1"));
 }
 
-TEST(HintedIdentityTest, ALauncherThatSaysNothingLeavesTheOrderOnTheNodeToTheHint) {
+TEST(HintedIdentityTest, TheHintCountsWithoutALocalRankOfTheLauncher) {
   const auto daemon = TestDaemon::Start({"--world-size=2"});
   std::vector<std::unique_ptr<Process>> hinted;
   for (const int hint : {1, 0}) {

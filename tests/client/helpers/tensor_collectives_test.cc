@@ -129,7 +129,7 @@ TEST_P(TensorCollectivesTest, AveragesOfOneAndOfADictionary) {
   });
 }
 
-TEST_P(SeveralRanksTest, WhatDiffersIsRefusedOnAllRanksWithTheirNumbers) {
+TEST_P(SeveralRanksTest, DifferencesAreRefusedWithTheRanksThatDiffer) {
   const std::string others =
       Last() == 1 ? "rank 0 passes" : absl::StrCat("ranks 0-", Last() - 1, " pass");
   const std::string last = absl::StrCat("rank ", Last(), " passes");
@@ -159,7 +159,7 @@ TEST_P(SeveralRanksTest, WhatDiffersIsRefusedOnAllRanksWithTheirNumbers) {
   });
 }
 
-TEST_P(TensorCollectivesTest, WhatIsMalformedOnOneRankIsRefusedOnAllWithItsName) {
+TEST_P(TensorCollectivesTest, AMalformedArgumentIsRefusedOnAllRanksWithItsRank) {
   jobs_.Run([&](int rank, Job& job) {
     std::vector<float> data(6, 1);
     const std::vector<int64_t> shape = {rank == Last() ? 4 : 6};
@@ -178,7 +178,7 @@ TEST_P(TensorCollectivesTest, WhatIsMalformedOnOneRankIsRefusedOnAllWithItsName)
 }
 
 // Gloo moves elements of this type, but has no arithmetic for it.
-TEST_P(SeveralRanksTest, WhatTheBackendCannotAverageChangesNothing) {
+TEST_P(SeveralRanksTest, AnUnsupportedTypeIsRefusedBeforeAnyChange) {
   jobs_.Run([](int rank, Job& job) {
     std::vector<float> wide = {1.0f * rank};
     uint16_t half = 0x3c00;
@@ -214,7 +214,7 @@ TEST_P(TensorCollectivesTest, InAScopeEveryCallGivesTheCallersOwnValue) {
   });
 }
 
-TEST(ManyDifferencesTest, AreToldInPart) {
+TEST(ManyDifferencesTest, AreDescribedInPart) {
   Jobs jobs(6);
   jobs.Run([](int rank, Job& job) {
     std::map<std::string, std::vector<float>> tensors;

@@ -15,14 +15,14 @@ using ::testing::HasSubstr;
 
 // Starts one node of a job of `nodes` nodes.
 std::unique_ptr<Process> LaunchNode(const TestDaemon& daemon, int node, int nodes, int ranks,
-                                    const Words& steps) {
+                                    const Args& steps) {
   return LaunchAt(daemon, ranks, steps,
                   {absl::StrCat("--nnodes=", nodes), absl::StrCat("--node-rank=", node),
                    absl::StrCat("--node-id=node", node)});
 }
 
 std::vector<std::unique_ptr<Process>> LaunchNodes(const TestDaemon& daemon, int ranks,
-                                                  const Words& steps) {
+                                                  const Args& steps) {
   std::vector<std::unique_ptr<Process>> nodes;
   const int count = (ranks + 1) / 2;
   for (int node = 0; node < count; ++node) {
@@ -38,13 +38,13 @@ class TensorProcessesTest : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(TensorProcessesTest, ReduceGatherAndAverage) {
-  ExpectEnds(LaunchNodes(*daemon_, GetParam(), {"tensors", "tensors", "leave"}), kSuccess);
+  ExpectExits(LaunchNodes(*daemon_, GetParam(), {"tensors", "tensors", "leave"}), kSuccess);
 }
 
 class SeveralProcessesTest : public TensorProcessesTest {};
 
-TEST_P(SeveralProcessesTest, WhatDiffersIsRefusedOnAllRanks) {
-  ExpectEnds(LaunchNodes(*daemon_, GetParam(), {"disagree", "tensors", "leave"}), kSuccess);
+TEST_P(SeveralProcessesTest, DifferencesAreRefusedOnAllRanks) {
+  ExpectExits(LaunchNodes(*daemon_, GetParam(), {"disagree", "tensors", "leave"}), kSuccess);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, TensorProcessesTest, ::testing::Values(1, 2, 4));

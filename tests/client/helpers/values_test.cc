@@ -100,7 +100,7 @@ TEST_P(HelpersTest, MainOnlyGivesAllTheValueOfMain) {
   });
 }
 
-TEST_P(HelpersTest, ComputeAndBroadcastRunsOnTheRankAskedFor) {
+TEST_P(HelpersTest, ComputeAndBroadcastRunsOnTheGivenRank) {
   ExpectOutputsAlsoInAScope("compute-and-broadcast", [](const Place& place) {
     return If(place.is_last(), "runs") + Got(Of(place.last()));
   });
@@ -230,7 +230,7 @@ TEST_P(HelpersTest, DeviceIsTheCpuWithGloo) {
   ExpectOutputs("device", [&](const Place&) { return Got(told); });
 }
 
-TEST_P(HelpersTest, ShowConfigLogsWhoAndWhereThisProcessIs) {
+TEST_P(HelpersTest, ShowConfigLogsTheRankAndItsNode) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   const std::string model =

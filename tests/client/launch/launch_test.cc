@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "client/src/base/exit_code.h"
+#include "client/src/base/exit_code_note.h"
 #include "muster/exit_code.h"
 #include "muster/job.h"
 #include "muster/toolkits.h"
@@ -52,7 +52,7 @@ std::string Text(const absl::Status& status) { return std::string(status.message
 absl::StatusOr<std::unique_ptr<Job>> Join() { return Job::Join(JobOptions::FromEnvironment()); }
 
 // Joins, and checks the places of this rank and its companions.
-absl::Status MeetAll(int size) {
+absl::Status GatherAll(int size) {
   const auto job = Join();
   if (!job.ok()) return job.status();
   const auto ranks = (*job)->AllGather((*job)->rank());
@@ -70,7 +70,7 @@ absl::Status MeetAll(int size) {
 
 TEST(LaunchTest, TheProcessesFormAJob) {
   for (const int size : {1, 2, 4}) {
-    const LaunchResult result = Result(Launch(Slots(size), MeetAll, size));
+    const LaunchResult result = Result(Launch(Slots(size), GatherAll, size));
     EXPECT_TRUE(result.status().ok()) << result.status();
     ASSERT_THAT(result.processes, SizeIs(size));
     for (int rank = 0; rank < size; ++rank) {
@@ -82,23 +82,23 @@ TEST(LaunchTest, TheProcessesFormAJob) {
 }
 
 // Joins with the token, which only processes of this launch find. Without it, joining must fail.
-absl::Status MeetWithTheToken(const std::string& said) {
+absl::Status GatherWithToken(const std::string& token_path) {
   absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment();
   if (!options.ok()) return options.status();
-  std::ofstream(said) << options->token_file;
+  std::ofstream(token_path) << options->token_file;
   JobOptions stranger = *options;
   stranger.token_file = "";
   const absl::Status refused = Job::Join(stranger).status();
   if (!absl::IsUnauthenticated(refused)) return absl::DataLossError(refused.ToString());
-  return MeetAll(1);
+  return GatherAll(1);
 }
 
-TEST(LaunchTest, TheCoordinatorAsksForATokenThatGoesWithTheRun) {
-  const std::string said = absl::StrCat(testing::MakeTempDir(), "/said");
-  const LaunchResult result = Result(Launch(Slots(1), MeetWithTheToken, said));
+TEST(LaunchTest, TheCoordinatorRequiresATokenDeletedAfterTheRun) {
+  const std::string token_path = absl::StrCat(testing::MakeTempDir(), "/token_path");
+  const LaunchResult result = Result(Launch(Slots(1), GatherWithToken, token_path));
   EXPECT_TRUE(result.status().ok()) << result.status();
   std::string token_file;
-  std::ifstream(said) >> token_file;
+  std::ifstream(token_path) >> token_file;
   EXPECT_THAT(token_file, HasSubstr("/muster-run-"));
   EXPECT_FALSE(std::ifstream(token_file).is_open());
 }
@@ -152,7 +152,7 @@ TEST(LaunchTest, TheHookMayJoinTheJobForTheFunction) {
   }
 }
 
-TEST(LaunchTest, EveryErrorIsCarriedBack) {
+TEST(LaunchTest, EveryErrorIsReturned) {
   const auto fail = [](int local_rank) {
     if (local_rank == 1) return absl::ResourceExhaustedError("out of luck");
     return absl::OkStatus();
@@ -181,7 +181,7 @@ TEST(LaunchTest, TheExitCodeIsThatOfTheGuiltyProcess) {
   EXPECT_EQ(ExitCode(result.status()), kExitUnhealthyNode);
 }
 
-TEST(LaunchTest, WhereNobodyHereIsGuiltyTheExitCodeSaysSo) {
+TEST(LaunchTest, WithoutAGuiltyProcessTheExitCodeIsPeerLost) {
   const auto fail = [] { return absl::AbortedError("rank 7 was lost"); };
   EXPECT_EQ(ExitCode(Result(Launch(Slots(2), fail)).status()), kExitPeerLost);
   const auto killed = [] { raise(SIGKILL); };
@@ -203,7 +203,7 @@ TEST(LaunchTest, AMachineWithoutRoomForTheProcessesIsUnhealthy) {
   EXPECT_EQ(ExitCode(status), kExitUnhealthyNode);
 }
 
-TEST(LaunchTest, ExceptionsAndExitStatusesAreTold) {
+TEST(LaunchTest, ExceptionsAndExitStatusesAreReported) {
   const auto end = [](int local_rank) {
     if (local_rank == 0) throw std::runtime_error("oh no");
     if (local_rank == 1) throw 7;
@@ -219,7 +219,7 @@ TEST(LaunchTest, ExceptionsAndExitStatusesAreTold) {
   EXPECT_TRUE(result.processes[3].status.ok());
 }
 
-TEST(LaunchTest, TheOthersSayWhoWasKilled) {
+TEST(LaunchTest, TheOtherProcessesNameTheKilledRank) {
   LaunchOptions options = Slots(3);
   options.failure_wait = absl::Minutes(1);  // so that all ranks can report it
   const auto run = [](int local_rank) -> absl::Status {
@@ -270,7 +270,7 @@ pid_t CoordinatorPid() {
   return -1;
 }
 
-TEST(LaunchTest, TheCoordinatorIsStartedAgainWhenItDies) {
+TEST(LaunchTest, ADeadCoordinatorIsRestarted) {
   const auto run = [](int local_rank) -> absl::Status {
     const auto job = Join();
     if (!job.ok()) return job.status();
@@ -296,7 +296,7 @@ std::vector<std::string> Matches(const std::string& pattern) {
   return paths;
 }
 
-TEST(LaunchTest, WhoDoesNotEndAfterAFailureIsEnded) {
+TEST(LaunchTest, SurvivorsOfAFailureAreEnded) {
   LaunchOptions options = Slots(3);
   options.failure_wait = absl::Milliseconds(10);
   options.grace = absl::Milliseconds(100);
@@ -331,7 +331,7 @@ std::vector<std::string> VerdictsOnTheBarrier(const std::string& folder) {
 }
 
 // Rank 1 arrives only when a verdict has been written. Until then it is in no call of the job.
-absl::Status LetTheOthersWait(const std::string& folder) {
+absl::Status WaitInBarrier(const std::string& folder) {
   const auto job = Join();
   if (!job.ok()) return job.status();
   const auto is_written = [&] { return !VerdictsOnTheBarrier(folder).empty(); };
@@ -340,18 +340,18 @@ absl::Status LetTheOthersWait(const std::string& folder) {
   return (*job)->Leave();
 }
 
-TEST(LaunchTest, WhatTheProcessesDoInAHangIsWrittenToAFolder) {
+TEST(LaunchTest, AHangIsWrittenToTheDebugDir) {
   const std::string folder = testing::MakeTempDir() + "/new";
   LaunchOptions options = Slots(2);
   options.debug_dir = folder;
   options.musterd_flags = {"--stall-warning=300ms"};
-  const LaunchResult result = Result(Launch(options, LetTheOthersWait, folder));
+  const LaunchResult result = Result(Launch(options, WaitInBarrier, folder));
   EXPECT_TRUE(result.status().ok()) << result.status();
   EXPECT_THAT(VerdictsOnTheBarrier(folder), Each(::testing::StartsWith("rank 1 (host ")));
   EXPECT_THAT(Matches(folder + "/hang-*/nodes/*/rank-[01]/threads.txt"), SizeIs(::testing::Ge(2)));
 }
 
-TEST(LaunchTest, ThreadsAreRefused) {
+TEST(LaunchTest, RunningThreadsAreRejected) {
   absl::Notification done;
   std::thread thread([&] { done.WaitForNotification(); });
   const absl::Status status = Launch(Slots(1), [] {}).status();
@@ -362,7 +362,7 @@ TEST(LaunchTest, ThreadsAreRefused) {
   thread.join();
 }
 
-TEST(LaunchTest, AJobIsRefused) {
+TEST(LaunchTest, AnOpenJobIsRejected) {
   auto daemon = testing::TestDaemon::Start({"--world-size", "1"});
   const auto launch_beside_a_job = [&]() -> absl::Status {
     JobOptions options;

@@ -21,7 +21,7 @@ namespace {
 
 void Print(const std::string& text) { std::cout << absl::StrCat(text, "\n") << std::flush; }
 
-absl::Status Meet(muster::Job& job) {
+absl::Status GatherPlaces(muster::Job& job) {
   const auto places =
       job.AllGather(absl::StrCat(job.rank(), ":", job.node_rank(), ".", job.local_rank()));
   if (!places.ok()) return places.status();
@@ -44,7 +44,7 @@ absl::Status WaitForever(muster::Job& job) {
 absl::Status Rank(const std::string& what) {
   const auto job = muster::Job::Join(muster::JobOptions::FromEnvironment());
   if (!job.ok()) return job.status();
-  return what == "meet" ? Meet(**job) : WaitForever(**job);
+  return what == "meet" ? GatherPlaces(**job) : WaitForever(**job);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(WaitingProgramTest, AKilledRankEndsTheOthersAndTheirChildren) {
   EXPECT_TRUE(WaitUntilDead(pids_));
 }
 
-TEST(LaunchingProgramTest, AnInterruptCountsThoughAShellHasIgnoredIt) {
+TEST(LaunchingProgramTest, AnInterruptCountsEvenIfAShellIgnoresIt) {
   const std::vector<std::string> program = Program({"wait", "1"});
   const auto running = Process::Start({"sh", "-c", "trap '' INT; exec \"$0\" wait 1", program[0]},
                                       {{"MUSTER_MUSTERD", MusterdPath()}});

@@ -23,7 +23,7 @@ void WriteFile(const std::string& path, int mode) {
   ASSERT_EQ(chmod(path.c_str(), mode), 0);
 }
 
-TEST(FindProgramTest, TakesTheFirstThatCanBeExecuted) {
+TEST(FindProgramTest, FindsTheFirstExecutable) {
   const std::string root = MakeTempDir();
   WriteFile(root + "/a/tool", 0644);
   WriteFile(root + "/b/tool", 0755);
@@ -34,7 +34,7 @@ TEST(FindProgramTest, TakesTheFirstThatCanBeExecuted) {
   EXPECT_EQ(*found, root + "/b/tool");
 }
 
-TEST(FindProgramTest, SaysWhyThereIsNone) {
+TEST(FindProgramTest, ExplainsWhyNoneIsFound) {
   const std::string root = MakeTempDir();
   WriteFile(root + "/tool", 0644);
   EXPECT_EQ(FindProgram("tool", root).status().code(), absl::StatusCode::kPermissionDenied);
@@ -60,7 +60,7 @@ TEST(FindMusterdTest, KnowsBazelsOutputTree) {
   EXPECT_TRUE(std::filesystem::equivalent(*found, root + "/bin/server/musterd"));
 }
 
-TEST(FindMusterdTest, ListsThePlacesWhereItLooked) {
+TEST(FindMusterdTest, ListsThePlacesThatItSearched) {
   const auto found = FindMusterd("", "/opt/muster/bin/muster", "/no/such/directory");
   ASSERT_EQ(found.status().code(), absl::StatusCode::kNotFound);
   const std::string message(found.status().message());

@@ -49,7 +49,7 @@ std::vector<pid_t> Pids(const std::vector<ProcessInfo>& processes) {
 
 Leftovers AllDescendants() { return {Descendants(getpid()), {}}; }
 
-TEST(ProcessTreeTest, LooksAtParentGroupSessionAndStart) {
+TEST(ProcessTreeTest, DescendantsHaveParentGroupSessionAndStart) {
   BecomeSubreaper();
   const auto shell = testing::Process::Start({"sh", "-c", "setsid sleep 1000 & wait"});
   ProcessInfo found;
@@ -66,7 +66,7 @@ TEST(ProcessTreeTest, LooksAtParentGroupSessionAndStart) {
   KillDescendants(AllDescendants);
 }
 
-TEST(ProcessTreeTest, WhatComesOfAProcessIsKnownByParentGroupAndSession) {
+TEST(ProcessTreeTest, DescendantsAreRecognizedByParentGroupAndSession) {
   const std::vector<ProcessInfo> processes = {
       Process(kLiving, kSupervisor, kLiving),
       Process(21, kSupervisor, kLiving),      // an orphan, in its group
@@ -76,7 +76,7 @@ TEST(ProcessTreeTest, WhatComesOfAProcessIsKnownByParentGroupAndSession) {
       Process(kEnded, kSupervisor, kEnded),   // another orphan
       Process(31, kSupervisor, kSupervisor),  // of no known rank
   };
-  EXPECT_THAT(Pids(NotOf({kLiving}, processes)), ElementsAre(kEnded, 31));
+  EXPECT_THAT(Pids(WithoutDescendantsOf({kLiving}, processes)), ElementsAre(kEnded, 31));
 }
 
 // ---- Which processes are leftovers ----
@@ -97,7 +97,7 @@ class LeftoverFinderTest : public ::testing::Test {
 
   Leftovers Find(pid_t ended, const std::vector<ProcessInfo>& processes) {
     const LeftoverFinder::Ranks ranks = {{kLiving}, {kEnded, kAlsoEnded}};
-    return finder_.Of(ended, absl::StrCat("secret-", ended), ranks, processes);
+    return finder_.Find(ended, absl::StrCat("secret-", ended), ranks, processes);
   }
   // Finds leftovers until no process is undecided.
   std::vector<pid_t> FindAll(pid_t ended, const std::vector<ProcessInfo>& processes) {
@@ -123,7 +123,7 @@ class LeftoverFinderTest : public ::testing::Test {
   LeftoverFinder finder_{proc_};
 };
 
-TEST_F(LeftoverFinderTest, FindsTheGroupAndWhatHasInheritedTheSecret) {
+TEST_F(LeftoverFinderTest, FindsTheGroupAndInheritorsOfTheSecret) {
   Describe(51, "secret-30");
   Describe(52, "secret-20");
   Describe(53, "secret-40");
@@ -135,7 +135,7 @@ TEST_F(LeftoverFinderTest, FindsTheGroupAndWhatHasInheritedTheSecret) {
   EXPECT_THAT(FindAll(kAlsoEnded, processes), UnorderedElementsAre(53));
 }
 
-TEST_F(LeftoverFinderTest, LooksAtNoneThatIsKnownByItsPlace) {
+TEST_F(LeftoverFinderTest, ReadsNoSecretsOfRecognizedProcesses) {
   const std::vector<ProcessInfo> processes = {
       Process(kLiving, kSupervisor, kLiving), Process(21, kLiving, kLiving),
       Process(22, kLiving, 22, 22), Process(31, kSupervisor, kEnded),
@@ -146,7 +146,7 @@ TEST_F(LeftoverFinderTest, LooksAtNoneThatIsKnownByItsPlace) {
   EXPECT_THAT(left.undecided, IsEmpty());
 }
 
-TEST_F(LeftoverFinderTest, WaitsForNoProcessThatHoldsItsMemoryMap) {
+TEST_F(LeftoverFinderTest, DoesNotBlockOnAHeldMemoryMap) {
   Hold(51);
   Describe(52, "secret-30");
   const std::vector<ProcessInfo> processes = {Process(51, kSupervisor, 51, 51),
@@ -164,7 +164,7 @@ TEST_F(LeftoverFinderTest, WaitsForNoProcessThatHoldsItsMemoryMap) {
   EXPECT_THAT(FindAll(kEnded, processes), UnorderedElementsAre(51, 52));
 }
 
-TEST_F(LeftoverFinderTest, TakesNoProcessForAnEarlierOneWithItsPid) {
+TEST_F(LeftoverFinderTest, DistinguishesReusedPids) {
   Describe(51, "secret-30");
   ProcessInfo process = Process(51, kSupervisor, 51, 51);
   EXPECT_THAT(FindAll(kEnded, {process}), ElementsAre(51));
@@ -176,23 +176,24 @@ TEST_F(LeftoverFinderTest, TakesNoProcessForAnEarlierOneWithItsPid) {
 
 // ---- How leftovers end ----
 
-TEST(CleanupTest, WaitsAWhileForWhatIsUndecidedAndThenSaysWhatItLeaves) {
+TEST(CleanupTest, WaitsForUndecidedProcessesThenNamesThem) {
   const absl::Time begin;
-  std::vector<std::string> said;
+  std::vector<std::string> messages;
   Leftovers left = {{}, {Process(51, kSupervisor, 51)}};
-  Cleanup cleanup([&] { return left; }, [&](const std::string& text) { said.push_back(text); },
+  Cleanup cleanup([&] { return left; }, [&](const std::string& text) { messages.push_back(text); },
                   /*grace=*/absl::Hours(1), begin);
   EXPECT_FALSE(cleanup.Step(begin));
   left.undecided.push_back(Process(52, kSupervisor, 52));  // later, with a grace of its own
   EXPECT_FALSE(cleanup.Step(begin + absl::Seconds(1)));
   EXPECT_FALSE(cleanup.Step(begin + absl::Seconds(2)));
-  ASSERT_THAT(said, ElementsAre(HasSubstr("whether a rank left p51 (pid 51) in the background")));
+  ASSERT_THAT(messages,
+              ElementsAre(HasSubstr("whether a rank left p51 (pid 51) in the background")));
   left.undecided.pop_back();
   EXPECT_TRUE(cleanup.Step(begin + absl::Seconds(2)));
-  EXPECT_THAT(said, SizeIs(1)) << "it is said once";
+  EXPECT_THAT(messages, SizeIs(1)) << "it is said once";
 }
 
-TEST(KillDescendantsTest, AWallClockThatIsSetForwardSparesNone) {
+TEST(KillDescendantsTest, AWallClockJumpSparesNoProcess) {
   BecomeSubreaper();
   const auto sleeper = testing::Process::Start({"sleep", "1000"});
   const testing::JumpingWallClock clock;
@@ -200,7 +201,7 @@ TEST(KillDescendantsTest, AWallClockThatIsSetForwardSparesNone) {
   EXPECT_NE(kill(sleeper->pid(), 0), 0);
 }
 
-TEST(KillDescendantsTest, AsksAgainForWhatIsUndecided) {
+TEST(KillDescendantsTest, RepeatsForUndecidedProcesses) {
   BecomeSubreaper();
   const auto sleeper = testing::Process::Start({"sleep", "1000"});
   bool decided = false;

@@ -31,7 +31,7 @@ Variables Environment(const JobPlan& plan, const RankStart& start, const Variabl
   return Merge(base, VariablesOf(plan, start));
 }
 
-TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
+TEST(RankEnvironmentTest, HasTheVariablesOfTheSdkAndTorchrun) {
   JobPlan plan = MultiNode();
   plan.node_id = "n2";
   const Variables variables = Environment(plan, {1, "\x01\xff", 2});
@@ -44,7 +44,7 @@ TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
   }
 }
 
-TEST(RankEnvironmentTest, NamesTheMemoryForWhatCommunicatorsDoAndNeverThatOfAnotherLauncher) {
+TEST(RankEnvironmentTest, NamesOnlyItsOwnActivityFile) {
   const Variables base = {"MUSTER_ACTIVITY_FILE=/another"};
   EXPECT_THAT(Environment(MultiNode(), {0, "s", 0, "/proc/1/fd/9"}, base),
               Contains("MUSTER_ACTIVITY_FILE=/proc/1/fd/9"));
@@ -52,13 +52,13 @@ TEST(RankEnvironmentTest, NamesTheMemoryForWhatCommunicatorsDoAndNeverThatOfAnot
               Not(Contains(StartsWith("MUSTER_ACTIVITY_FILE="))));
 }
 
-TEST(RankEnvironmentTest, MasterPortIsTheUsersWhereGiven) {
+TEST(RankEnvironmentTest, UsesTheGivenMasterPort) {
   JobPlan plan = MultiNode();
   plan.master_port = 29500;
   EXPECT_THAT(Environment(plan, {}), Contains("MASTER_PORT=29500"));
 }
 
-TEST(RankEnvironmentTest, AllNodesHaveOneMasterPortWhichIsNotTheCoordinators) {
+TEST(RankEnvironmentTest, AllNodesShareAMasterPortOtherThanTheCoordinators) {
   JobPlan plan = MultiNode();
   const int port = MasterPort(plan);
   EXPECT_GE(port, 20000);
@@ -84,7 +84,7 @@ TEST(RankEnvironmentTest, ReplacesInheritedValuesAndKeepsTheRest) {
   }
 }
 
-TEST(RankEnvironmentTest, ARankOfANestedElasticJobDoesNotTakeTheOuterRank) {
+TEST(RankEnvironmentTest, ANestedElasticJobUnsetsTheOuterRank) {
   JobPlan plan = MultiNode();
   plan.max_restarts = 1;
   const Variables variables = Environment(plan, {}, {"MUSTER_RANK=3", "MUSTER_WORLD_SIZE=4"});
@@ -92,7 +92,7 @@ TEST(RankEnvironmentTest, ARankOfANestedElasticJobDoesNotTakeTheOuterRank) {
   EXPECT_THAT(variables, Not(Contains(StartsWith("MUSTER_WORLD_SIZE="))));
 }
 
-TEST(RankEnvironmentTest, CredentialsThatAreGivenReplaceThoseOfTheEnvironment) {
+TEST(RankEnvironmentTest, GivenCredentialsReplaceInheritedOnes) {
   JobPlan plan = MultiNode();
   plan.credentials.token_file = "/given";
   const Variables variables =
@@ -102,7 +102,7 @@ TEST(RankEnvironmentTest, CredentialsThatAreGivenReplaceThoseOfTheEnvironment) {
   EXPECT_THAT(variables, Contains("MUSTER_TLS_CA=/ca"));
 }
 
-TEST(RankEnvironmentTest, ACoordinatorWithATokenOfItsOwnIsShownNothingElse) {
+TEST(RankEnvironmentTest, ACoordinatorWithItsOwnTokenGetsNoOtherCredentials) {
   JobPlan plan = MultiNode();
   plan.hosted = CoordinatorCommand{};
   plan.hosted->own_token = true;

@@ -36,7 +36,7 @@ TEST(RestartBackoffTest, PausesDoubleUpToHalfAMinute) {
                           absl::Seconds(25.6), absl::Seconds(30)));
 }
 
-TEST(RestartBackoffTest, AProcessThatEndsAtOnceIsStartedAgainAsLongAsAnybodyWaitsForIt) {
+TEST(RestartBackoffTest, RestartsUntilThePatienceIsOver) {
   RestartBackoff backoff(kPatience);
   absl::Duration all;
   for (absl::Duration pause : Pauses(&backoff, 1000)) all += pause;
@@ -44,7 +44,7 @@ TEST(RestartBackoffTest, AProcessThatEndsAtOnceIsStartedAgainAsLongAsAnybodyWait
   EXPECT_LE(all, kPatience + absl::Seconds(30));
 }
 
-TEST(RestartBackoffTest, AProcessThatHasRunForAWhileIsStartedAgainAtOnce) {
+TEST(RestartBackoffTest, RestartsAtOnceAfterALongUptime) {
   RestartBackoff backoff(kPatience);
   Pauses(&backoff, 5);
   const absl::Time started = kBegin + absl::Minutes(1);

@@ -48,21 +48,21 @@ class SignalRelayTest : public ::testing::Test {
   SignalRelay relay_{pipe_.write_end};
 };
 
-TEST_F(SignalRelayTest, EachWishIsPassedOn) {
-  relay_.Pass(SIGINT, kSender);
-  relay_.Pass(SIGTERM, kSender);
-  relay_.Pass(SIGTERM, kOther);
-  relay_.Pass(SIGUSR1, kSender);
-  relay_.Pass(SIGUSR1, kSender);
+TEST_F(SignalRelayTest, ForwardsEachRequest) {
+  relay_.Forward(SIGINT, kSender);
+  relay_.Forward(SIGTERM, kSender);
+  relay_.Forward(SIGTERM, kOther);
+  relay_.Forward(SIGUSR1, kSender);
+  relay_.Forward(SIGUSR1, kSender);
   EXPECT_THAT(Got(), ElementsAre(SIGINT, SIGTERM, SIGTERM, SIGUSR1, SIGUSR1));
   EXPECT_EQ(relay_.ending_signal(), SIGINT);
 }
 
 // A user may hold down Ctrl-C, or a script may signal until the run has ended.
-TEST_F(SignalRelayTest, WhoNeverPausesIsHeardAgain) {
+TEST_F(SignalRelayTest, ForwardsAgainDuringABurst) {
   std::string got;
   EXPECT_TRUE(WaitUntil([&] {
-    relay_.Pass(SIGINT, kSender);
+    relay_.Forward(SIGINT, kSender);
     got += Got();
     return got.size() > 1;
   }));

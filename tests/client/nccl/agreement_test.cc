@@ -18,18 +18,18 @@ const absl::Status kTimeout = absl::DeadlineExceededError("initializing NCCL on 
 const absl::Status kBroken = absl::UnavailableError("the connection broke");
 const absl::Status kNoMemory = absl::InternalError("cudaMalloc failed: out of memory");
 
-class JoinOutcomesTest : public ::testing::Test {
+class CombineOutcomesTest : public ::testing::Test {
  protected:
-  absl::Status Join(int rank, const std::vector<absl::Status>& outcomes) {
-    return JoinOutcomes(job_.world(rank), "initializing NCCL", outcomes);
+  absl::Status Combine(int rank, const std::vector<absl::Status>& outcomes) {
+    return CombineOutcomes(job_.world(rank), "initializing NCCL", outcomes);
   }
   FakeJob job_{4};
 };
 
-TEST_F(JoinOutcomesTest, AllOkIsOk) { EXPECT_TRUE(Join(1, {kOk, kOk, kOk, kOk}).ok()); }
+TEST_F(CombineOutcomesTest, AllOkIsOk) { EXPECT_TRUE(Combine(1, {kOk, kOk, kOk, kOk}).ok()); }
 
-TEST_F(JoinOutcomesTest, ARankThatIsOkHearsWhoFailedAndWhy) {
-  const absl::Status status = Join(0, {kOk, kOk, kNoMemory, kOk});
+TEST_F(CombineOutcomesTest, AHealthyRankNamesTheFailedRankAndItsError) {
+  const absl::Status status = Combine(0, {kOk, kOk, kNoMemory, kOk});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(
       status.message(),
@@ -38,48 +38,48 @@ TEST_F(JoinOutcomesTest, ARankThatIsOkHearsWhoFailedAndWhy) {
   EXPECT_EQ(ExitCode(status), kExitPeerLost);
 }
 
-TEST_F(JoinOutcomesTest, ARankKeepsItsOwnErrorIfNoneIsWorse) {
-  EXPECT_EQ(Join(2, {kTimeout, kBroken, kNoMemory, kOk}), kNoMemory);
-  EXPECT_EQ(Join(1, {kTimeout, kBroken, kOk, kOk}), kBroken);
+TEST_F(CombineOutcomesTest, ARankKeepsItsOwnErrorIfNoOtherExplainsMore) {
+  EXPECT_EQ(Combine(2, {kTimeout, kBroken, kNoMemory, kOk}), kNoMemory);
+  EXPECT_EQ(Combine(1, {kTimeout, kBroken, kOk, kOk}), kBroken);
 }
 
-TEST_F(JoinOutcomesTest, AnErrorOfARanksOwnMakingExplainsBrokenConnectionsAndTimeouts) {
+TEST_F(CombineOutcomesTest, AnErrorThatARankCausedExplainsBrokenConnectionsAndTimeouts) {
   const std::vector<absl::Status> outcomes = {kTimeout, kBroken, kNoMemory, kOk};
   for (int rank : {0, 1, 3}) {
-    const absl::Status status = Join(rank, outcomes);
+    const absl::Status status = Combine(rank, outcomes);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(status.message()), HasSubstr("failed on rank 2"));
   }
 }
 
-TEST_F(JoinOutcomesTest, ABrokenConnectionExplainsATimeout) {
-  const absl::Status status = Join(0, {kTimeout, kOk, kOk, kBroken});
+TEST_F(CombineOutcomesTest, ABrokenConnectionExplainsATimeout) {
+  const absl::Status status = Combine(0, {kTimeout, kOk, kOk, kBroken});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("rank 3 (node 'node-3', pid 1003): the conn"));
 }
 
-TEST_F(JoinOutcomesTest, TimeoutsWithoutACulpritSayOnWhichRanks) {
-  const absl::Status late = Join(1, {kTimeout, kTimeout, kTimeout, kOk});
+TEST_F(CombineOutcomesTest, TimeoutsNameTheRanksThatTimedOut) {
+  const absl::Status late = Combine(1, {kTimeout, kTimeout, kTimeout, kOk});
   EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(late.message()), HasSubstr("too late; the same on ranks 0-2 of 4"));
-  const absl::Status ready = Join(3, {kTimeout, kTimeout, kTimeout, kOk});
+  const absl::Status ready = Combine(3, {kTimeout, kTimeout, kTimeout, kOk});
   EXPECT_EQ(ready.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(ready.message()),
               HasSubstr("did not end in time on rank 0 (node 'node-0'"));
 }
 
-TEST(ReserveTest, IsAQuarterOfShortTimeoutsAndFiveSecondsOfLongOnes) {
-  EXPECT_EQ(ReserveOf(absl::Seconds(8)), absl::Seconds(2));
-  EXPECT_EQ(ReserveOf(absl::Minutes(30)), absl::Seconds(5));
+TEST(AgreementReserveTest, IsAQuarterOfShortTimeoutsAndFiveSecondsOfLongOnes) {
+  EXPECT_EQ(AgreementReserve(absl::Seconds(8)), absl::Seconds(2));
+  EXPECT_EQ(AgreementReserve(absl::Minutes(30)), absl::Seconds(5));
 }
 
-TEST(AgreeTest, EveryRankHearsOfAFailure) {
+TEST(AgreeOnOutcomeTest, EveryRankLearnsOfAFailure) {
   FakeJob job(3);
   job.Run([](int rank, const Group& world) {
     const absl::Status own = rank == 1 ? kNoMemory : kOk;
-    const absl::Status status = Agree(world, "initializing NCCL", own, absl::Seconds(5),
-                                      Deadline(absl::Seconds(60), nullptr));
+    const absl::Status status = AgreeOnOutcome(world, "initializing NCCL", own, absl::Seconds(5),
+                                               Deadline(absl::Seconds(60), nullptr));
     if (rank == 1) {
       EXPECT_EQ(status, kNoMemory);
     } else {
@@ -88,19 +88,20 @@ TEST(AgreeTest, EveryRankHearsOfAFailure) {
   });
 }
 
-TEST(AgreeTest, AFailedRankDoesNotWaitForTheOthersBeyondTheReserve) {
+TEST(AgreeOnOutcomeTest, AFailedRankDoesNotWaitForTheOthersBeyondTheReserve) {
   FakeJob job(2);
-  const absl::Status status = Agree(job.world(0), "initializing NCCL", kNoMemory,
-                                    absl::Milliseconds(20), Deadline(absl::Hours(1), nullptr));
+  const absl::Status status =
+      AgreeOnOutcome(job.world(0), "initializing NCCL", kNoMemory, absl::Milliseconds(20),
+                     Deadline(absl::Hours(1), nullptr));
   EXPECT_EQ(status.code(), kNoMemory.code());
   EXPECT_THAT(std::string(status.message()), HasSubstr("out of memory"));
 }
 
-TEST(AgreeTest, ALostMemberIsTheErrorOfAll) {
+TEST(AgreeOnOutcomeTest, ALostMemberIsReportedOnEveryRank) {
   FakeJob job(2);
   job.Lose(1);
-  EXPECT_EQ(Agree(job.world(0), "initializing NCCL", kBroken, absl::Seconds(5),
-                  Deadline(absl::Seconds(60), nullptr)),
+  EXPECT_EQ(AgreeOnOutcome(job.world(0), "initializing NCCL", kBroken, absl::Seconds(5),
+                           Deadline(absl::Seconds(60), nullptr)),
             FakeJob::LossOf(1));
 }
 

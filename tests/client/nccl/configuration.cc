@@ -1,6 +1,6 @@
 // A scenario with NCCL's own configuration.
 
-#include "tests/client/nccl/held.h"
+#include "tests/client/nccl/held_resources.h"
 #include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {

@@ -25,7 +25,7 @@ TEST(NcclDevice, TheLocalRankChooses) {
   for (int rank : {0, 1}) ExpectDevice(*job, rank, rank);
 }
 
-TEST(NcclDevice, TheOnlyVisibleOneIsTaken) {
+TEST(NcclDevice, TheOnlyVisibleGpuIsChosen) {
   auto job = NcclJob::Start(
       2, {"create"}, {},
       ByRank{{0, {{"CUDA_VISIBLE_DEVICES", "5"}}}, {1, {{"CUDA_VISIBLE_DEVICES", "3"}}}});
@@ -38,7 +38,7 @@ TEST(NcclDevice, TheProgramMayChoose) {
   for (int rank : {0, 1}) ExpectDevice(*job, rank, 2);
 }
 
-TEST(NcclDevice, OneThatIsNotThereIsNamedOnAllRanks) {
+TEST(NcclDevice, AMissingDeviceIsNamedOnAllRanks) {
   auto job =
       NcclJob::Start(2, {"create", "device=3"}, {}, ByRank{{1, {{"CUDA_VISIBLE_DEVICES", "0,1"}}}});
   EXPECT_THAT(job->OutputOf(1, kRankError),
@@ -54,7 +54,7 @@ TEST(NcclDevice, MoreRanksThanGpus) {
   EXPECT_THAT(job->OutputOf(0, kRankError), HasSubstr(job->NameOf(2)));
 }
 
-TEST(NcclDevice, TwoRanksOnOneGpuAreRefusedAndNamed) {
+TEST(NcclDevice, TwoRanksOnOneGpuAreRejectedAndNamed) {
   auto job = NcclJob::Start(3, {"create"}, {{"FAKE_CUDA_DEVICES", "1"}},
                             ByRank{{1, {{"FAKE_CUDA_MACHINE", "another"}}}});
   for (int rank = 0; rank < 3; ++rank) {
@@ -64,7 +64,7 @@ TEST(NcclDevice, TwoRanksOnOneGpuAreRefusedAndNamed) {
   }
 }
 
-TEST(NcclDevice, TwoRanksMayShareAGpuWhereAllAllowIt) {
+TEST(NcclDevice, TwoRanksMayShareAGpuIfAllAllowIt) {
   const ByRank hosts = {{0, {{"NCCL_HOSTID", "a"}}}, {1, {{"NCCL_HOSTID", "b"}}}};
   NcclJob::Start(2, {"create", "shared=1"}, {{"FAKE_CUDA_DEVICES", "1"}}, hosts)
       ->ExpectAll(kSuccess);
@@ -73,7 +73,7 @@ TEST(NcclDevice, TwoRanksMayShareAGpuWhereAllAllowIt) {
       ->ExpectAll(kSuccess);
 }
 
-TEST(NcclDevice, NcclsOwnRefusalOfASharedGpuIsShown) {
+TEST(NcclDevice, NcclsErrorForASharedGpuIsReported) {
   Variables env = kNcclLeaksHere;
   env["FAKE_CUDA_DEVICES"] = "1";
   auto job = NcclJob::Start(2, {"create", "shared=1", "timeout=10"}, env);
@@ -85,7 +85,7 @@ TEST(NcclDevice, NcclsOwnRefusalOfASharedGpuIsShown) {
   }
 }
 
-TEST(NcclDevice, WithoutAGpuTheErrorSaysWhy) {
+TEST(NcclDevice, WithoutAGpuTheErrorNamesTheReason) {
   auto job = NcclJob::Start(
       2, {"create"}, {},
       ByRank{{0, {{"CUDA_VISIBLE_DEVICES", ""}}}, {1, {{"FAKE_CUDA_DRIVER", "old"}}}});
@@ -98,7 +98,7 @@ TEST(NcclDevice, WithoutAGpuTheErrorSaysWhy) {
 
 // ---- NCCL ----
 
-TEST(NcclEnvironment, NcclCommIdIsRefused) {
+TEST(NcclEnvironment, NcclCommIdIsRejected) {
   auto job = NcclJob::Start(2, {"create"}, {}, ByRank{{1, {{"NCCL_COMM_ID", "10.0.0.1:1234"}}}});
   EXPECT_THAT(job->OutputOf(1, kRankError),
               HasSubstr("error: FAILED_PRECONDITION: NCCL_COMM_ID is set ('10.0.0.1:1234')"));
@@ -117,7 +117,7 @@ TEST(NcclEnvironment, DifferentVersionsAreNamed) {
 
 // ---- The choice of the backend ----
 
-TEST(NcclChoice, NcclIsChosenWhereThereIsAGpuAndALineSaysSo) {
+TEST(NcclChoice, NcclIsChosenAndLoggedIfThereIsAGpu) {
   auto job = NcclJob::Start(2, {"host-reduce-once"});
   EXPECT_THAT(job->OutputOf(0, kSuccess),
               AllOf(HasSubstr("communicator of 2 on rank 0: backend nccl on GPU 0 (Fake GPU, GPU-"),
@@ -125,14 +125,14 @@ TEST(NcclChoice, NcclIsChosenWhereThereIsAGpuAndALineSaysSo) {
   job->OutputOf(1, kSuccess);
 }
 
-TEST(NcclChoice, WithoutAGpuGlooIsAndTheLineSaysWhy) {
+TEST(NcclChoice, GlooIsChosenAndTheReasonLoggedWithoutAGpu) {
   auto job = NcclJob::Start(2, {"host-reduce-once"}, {{"CUDA_VISIBLE_DEVICES", ""}});
   EXPECT_THAT(job->OutputOf(0, kSuccess),
               AllOf(HasSubstr("backend gloo"), HasSubstr("no GPU is visible to this process")));
   job->OutputOf(1, kSuccess);
 }
 
-TEST(NcclChoice, AskingForItWithoutAGpuIsAnError) {
+TEST(NcclChoice, RequestingNcclWithoutAGpuIsAnError) {
   auto job = NcclJob::Start(2, {"host-reduce-once"}, {{"MUSTER_BACKEND", "nccl"}},
                             ByRank{{0, {{"CUDA_VISIBLE_DEVICES", ""}}}});
   EXPECT_THAT(job->OutputOf(0, kRankError), AllOf(HasSubstr("error: FAILED_PRECONDITION: "),
@@ -140,7 +140,7 @@ TEST(NcclChoice, AskingForItWithoutAGpuIsAnError) {
   EXPECT_THAT(job->OutputOf(1, kRankError), HasSubstr(job->NameOf(0)));
 }
 
-TEST(NcclChoice, RanksThatChooseDifferentlyAreTold) {
+TEST(NcclChoice, RanksThatChooseDifferentBackendsAreNamed) {
   auto job =
       NcclJob::Start(2, {"host-reduce-once"}, {}, ByRank{{0, {{"CUDA_VISIBLE_DEVICES", ""}}}});
   for (int rank : {0, 1}) {

@@ -22,7 +22,7 @@ TEST(ChooseDeviceTest, TheLocalRankChooses) {
   EXPECT_EQ(*ChooseDevice(8, std::nullopt, 7), 7);
 }
 
-TEST(ChooseDeviceTest, TheOnlyVisibleOneIsMeant) {
+TEST(ChooseDeviceTest, TheOnlyVisibleGpuIsChosen) {
   EXPECT_EQ(*ChooseDevice(1, std::nullopt, 5), 0);
 }
 
@@ -31,13 +31,13 @@ TEST(ChooseDeviceTest, TheProgramChoosesFirst) {
   EXPECT_EQ(*ChooseDevice(1, 0, 5), 0);
 }
 
-TEST(ChooseDeviceTest, WhatIsNotThereIsRefused) {
+TEST(ChooseDeviceTest, AMissingDeviceIsRejected) {
   for (int device : {-1, 2}) {
     EXPECT_EQ(ChooseDevice(2, device, 0).status().code(), absl::StatusCode::kInvalidArgument);
   }
 }
 
-TEST(ChooseDeviceTest, MoreProcessesThanGpusAreRefused) {
+TEST(ChooseDeviceTest, MoreProcessesThanGpusAreRejected) {
   setenv("CUDA_VISIBLE_DEVICES", "4,5", 1);
   const absl::Status status = ChooseDevice(2, std::nullopt, 2).status();
   unsetenv("CUDA_VISIBLE_DEVICES");
@@ -47,7 +47,7 @@ TEST(ChooseDeviceTest, MoreProcessesThanGpusAreRefused) {
                     HasSubstr("CUDA_VISIBLE_DEVICES is '4,5'")));
 }
 
-TEST(ScopedDeviceTest, LeavesAThreadThatHasNotUsedCudaAsItWas) {
+TEST(ScopedDeviceTest, LeavesAThreadWithoutAContextUnchanged) {
   ASSERT_TRUE(OpenDevice(3, 0).ok());
   std::thread([] {
     {
@@ -75,7 +75,7 @@ TEST(ScopedDeviceTest, GivesBackTheProgramsDevice) {
   EXPECT_EQ(device, 1);
 }
 
-TEST(UuidTest, IsWrittenAsNvidiaSmiDoes) {
+TEST(UuidTest, HasTheFormatOfNvidiaSmi) {
   cudaUUID_t uuid;
   for (int i = 0; i < 16; ++i) uuid.bytes[i] = static_cast<char>(0xf0 + i);
   EXPECT_EQ(UuidText(uuid), "GPU-f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff");

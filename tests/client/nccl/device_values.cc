@@ -272,7 +272,7 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
   }
   RETURN_IF_ERROR(ManyBuffers(**comm));
   RETURN_IF_ERROR(Exchanges(**comm));
-  RETURN_IF_ERROR(OnEither(**comm));
+  RETURN_IF_ERROR(CheckTensorOperations(**comm));
   RETURN_IF_ERROR(Alone(job, **comm));
   RETURN_IF_ERROR(OnAnotherThread(**comm));
   return (*comm)->health();

@@ -18,14 +18,14 @@ constexpr int kRanks = 2;
 
 // Runs the example, and returns the output of rank 0.
 std::string OutputWith(const std::string& backend) {
-  const Words command = {Runfile(absl::StrCat("tests/client/nccl/digits_on_",
-                                              NcclUnderTest().empty() ? "fakes" : "nccl")),
-                         "--epochs",
-                         "4",
-                         "--backend",
-                         backend,
-                         "--data",
-                         Runfile("examples/digits/data/digits.csv.gz")};
+  const Args command = {Runfile(absl::StrCat("tests/client/nccl/digits_on_",
+                                             NcclUnderTest().empty() ? "fakes" : "nccl")),
+                        "--epochs",
+                        "4",
+                        "--backend",
+                        backend,
+                        "--data",
+                        Runfile("examples/digits/data/digits.csv.gz")};
   const Ranks ranks(kRanks, kRanks, command, NcclVariables());
   EXPECT_THAT(ranks.exits(), ::testing::Each(kSuccess)) << ranks.output(0);
   return ranks.output(0);
@@ -43,7 +43,7 @@ std::vector<std::string> LinesWithLosses(const std::string& output) {
 }
 
 // With two ranks, both backends add the same two numbers, so every digit is equal.
-TEST(NcclDigits, LearnsWhatGlooLearns) {
+TEST(NcclDigits, LearnsTheSameAsGloo) {
   const std::string nccl = OutputWith("nccl");
   EXPECT_THAT(nccl, ::testing::HasSubstr("nccl"));
   const std::vector<std::string> losses = LinesWithLosses(nccl);

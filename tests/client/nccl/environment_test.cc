@@ -41,7 +41,7 @@ class NcclEnvironmentTest : public ::testing::Test {
 
 TEST_F(NcclEnvironmentTest, IsFineByDefault) { EXPECT_TRUE(CheckNcclEnvironment().ok()); }
 
-TEST_F(NcclEnvironmentTest, AFixedIdIsRefused) {
+TEST_F(NcclEnvironmentTest, AFixedIdIsRejected) {
   setenv("NCCL_COMM_ID", "10.0.0.1:4242", 1);
   const absl::Status status = CheckNcclEnvironment();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -49,7 +49,7 @@ TEST_F(NcclEnvironmentTest, AFixedIdIsRefused) {
               AllOf(HasSubstr("NCCL_COMM_ID is set ('10.0.0.1:4242')"), HasSubstr("unset it")));
 }
 
-TEST_F(NcclEnvironmentTest, BlockingCallsAreRefused) {
+TEST_F(NcclEnvironmentTest, BlockingCallsAreRejected) {
   setenv("NCCL_COMM_BLOCKING", "1", 1);
   EXPECT_EQ(CheckNcclEnvironment().code(), absl::StatusCode::kFailedPrecondition);
   setenv("NCCL_COMM_BLOCKING", "0", 1);

@@ -6,7 +6,7 @@
 #include "absl/time/clock.h"
 #include "muster/communicator.h"
 #include "tests/client/nccl/checked_device_memory.h"
-#include "tests/client/nccl/held.h"
+#include "tests/client/nccl/held_resources.h"
 #include "tests/client/nccl/nccl_scenario.h"
 #include "tests/util/wait_until.h"
 

@@ -72,7 +72,7 @@ TEST_F(FamilyTest, WithoutSharingAChildEndsAlone) {
   Free(*parent);
 }
 
-TEST_F(FamilyTest, ACloseOfTheChildOrTheParentEndsNobody) {
+TEST_F(FamilyTest, ClosingTheChildOrTheParentEndsNoOther) {
   const auto parent = Open(/*split_share=*/1);
   const auto child = OpenChild(*parent);
   const auto other = OpenChild(*parent);
@@ -84,7 +84,7 @@ TEST_F(FamilyTest, ACloseOfTheChildOrTheParentEndsNobody) {
 }
 
 // This test comes last: NCCL and the SDK read the variable once in a process.
-TEST(SharesResources, IsWhatTheConfigurationOrTheEnvironmentSays) {
+TEST(SharesResources, FollowsTheConfigurationAndTheEnvironment) {
   EXPECT_FALSE(SharesResources(NCCL_CONFIG_UNDEF_INT));
   EXPECT_FALSE(SharesResources(0));
   EXPECT_TRUE(SharesResources(1));

@@ -36,19 +36,19 @@ NcclOptions OptionsOf(const Arguments& arguments) {
   return options;
 }
 
-Step Scene(Scenario scenario) {
+Step ScenarioStep(Scenario scenario) {
   return [scenario](Job& job, const std::string& text) { return scenario(job, Arguments(text)); };
 }
 
-Steps FaultFreeScenes() {
+Steps FaultFreeScenarios() {
   return {
-      {"device-values", Scene(DeviceValues)},
-      {"host-values", Scene(HostValues)},
-      {"stream-order", Scene(StreamOrder)},
-      {"refusals", Scene(Refusals)},
-      {"splits", Scene(Splits)},
-      {"end-one-of-two", Scene(EndOneOfTwo)},
-      {"end-beside-a-hang", Scene(EndBesideAHang)},
+      {"device-values", ScenarioStep(DeviceValues)},
+      {"host-values", ScenarioStep(HostValues)},
+      {"stream-order", ScenarioStep(StreamOrder)},
+      {"refusals", ScenarioStep(Refusals)},
+      {"splits", ScenarioStep(Splits)},
+      {"end-one-of-two", ScenarioStep(EndOneOfTwo)},
+      {"end-beside-a-hang", ScenarioStep(EndBesideAHang)},
   };
 }
 

@@ -7,5 +7,5 @@
 
 int main(int argc, char** argv) {
   return muster::testing::RunRank(std::vector<std::string>(argv + 1, argv + argc),
-                                  muster::testing::FaultFreeScenes());
+                                  muster::testing::FaultFreeScenarios());
 }

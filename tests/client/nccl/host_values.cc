@@ -179,7 +179,7 @@ absl::Status HostValues(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Exchanges(**comm));
   RETURN_IF_ERROR(Views(**comm));
   RETURN_IF_ERROR(Started(**comm));
-  RETURN_IF_ERROR(OnEither(**comm));
+  RETURN_IF_ERROR(CheckTensorOperations(**comm));
   RETURN_IF_ERROR(OnDevice(**comm));
   RETURN_IF_ERROR(Growing(**comm));
   return (*comm)->Barrier();

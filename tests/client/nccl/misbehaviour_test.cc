@@ -40,7 +40,7 @@ TEST(NcclMisbehaviour, InitThatNeverCompletes) {
   }
 }
 
-TEST(NcclMisbehaviour, ARankThatDoesNotComeIsNamed) {
+TEST(NcclMisbehaviour, AMissingRankIsNamed) {
   auto job = NcclJob::Start(2, {"create", "absent=1", "timeout=2"});
   EXPECT_THAT(job->OutputOf(0, kRankError),
               AllOf(HasSubstr("error: DEADLINE_EXCEEDED"), HasSubstr("missing 1 of 2: rank 1")));
@@ -128,7 +128,7 @@ TEST(NcclMisbehaviour, AnAsynchronousError) {
   }
 }
 
-TEST(NcclMisbehaviour, AnOperationThatIsRefused) {
+TEST(NcclMisbehaviour, AnOperationThatNcclRejects) {
   auto job = StartWith("reduce-once", "op-refuse");
   EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: UNAVAILABLE: AllReduce of 65536 float32 (sum)"),
@@ -152,7 +152,7 @@ TEST(NcclMisbehaviour, CancellingEndsAWait) {
   job->OutputOf(1, kSuccess);
 }
 
-TEST(NcclMisbehaviour, CommunicatorsCallsEndLikewise) {
+TEST(NcclMisbehaviour, CommunicatorCallsEndInTheSameWay) {
   auto job = NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=2"});
   EXPECT_THAT(job->OutputOf(0, kSuccess),
               HasSubstr("ended: DEADLINE_EXCEEDED: AllReduce of 1 float32"));
@@ -171,13 +171,13 @@ TEST(NcclMisbehaviour, NoMemoryForAnOperation) {
   }
 }
 
-TEST(NcclMisbehaviour, AnOperationThatIsRefusedInAGroup) {
+TEST(NcclMisbehaviour, AnOperationThatNcclRejectsInAGroup) {
   auto job = StartWith("reduce-once", "op-refuse@2", {kTimeout, "grouped=1"});
   EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: UNAVAILABLE"), HasSubstr("Unhandled proxy error")));
 }
 
-TEST(NcclMisbehaviour, WhatIsCancelledBeforeItBeginsSendsNothing) {
+TEST(NcclMisbehaviour, AnOperationCancelledBeforeItBeginsSendsNothing) {
   auto job = NcclJob::Start(2, {"host-reduce-once", "cancel=0"}, {{"MUSTER_TIMEOUT", "5s"}});
   for (int rank : {0, 1}) {
     EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr("was cancelled before it began"));
@@ -231,7 +231,7 @@ TEST(NcclMisbehaviour, ASplitThatFailsOnOneRankFailsOnAll) {
 }
 
 // CUDA frees nothing until the device is idle, and that may never happen.
-TEST(NcclMisbehaviour, NothingWaitsForAKernelThatNobodyEnds) {
+TEST(NcclMisbehaviour, NothingWaitsForAHangingKernel) {
   auto job = NcclJob::Start(2, {"grow-beside-a-hang"});
   EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("is freed later: GPU 0"));
   job->OutputOf(1, kSuccess);

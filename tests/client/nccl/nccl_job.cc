@@ -28,16 +28,16 @@ bool NcclOpensTheFirstDevice() {
   return version > 0 && version < 22700;
 }
 
-bool NamesDevice(const Words& scenario) {
+bool NamesDevice(const Args& scenario) {
   return std::any_of(scenario.begin(), scenario.end(),
                      [](const std::string& word) { return absl::StartsWith(word, "device="); });
 }
 
 }  // namespace
 
-std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const Variables& env,
+std::unique_ptr<NcclJob> NcclJob::Start(int size, const Args& scenario, const Variables& env,
                                         const std::map<int, Variables>& env_by_rank,
-                                        const Words& daemon_flags) {
+                                        const Args& daemon_flags) {
   Variables all = {{"MUSTER_TIMEOUT", "60s"}, {"MUSTER_LOG_LEVEL", "info"}};
   for (const auto& [name, value] : NcclVariables()) all[name] = value;
   for (const auto& [name, value] : env) all[name] = value;
@@ -47,9 +47,9 @@ std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const V
     by_rank[rank].emplace("FAKE_CUDA_ONLY_DEVICE", absl::StrCat(rank));
   }
   const std::string details = absl::StrJoin(scenario.begin() + 1, scenario.end(), ",");
-  const Words command = {Runfile(NcclUnderTest().empty() ? "tests/client/nccl/nccl_rank"
-                                                         : "tests/client/nccl/real_nccl_rank"),
-                         absl::StrCat(scenario[0], "=", details)};
+  const Args command = {Runfile(NcclUnderTest().empty() ? "tests/client/nccl/nccl_rank"
+                                                        : "tests/client/nccl/real_nccl_rank"),
+                        absl::StrCat(scenario[0], "=", details)};
   return std::unique_ptr<NcclJob>(
       new NcclJob(Ranks(size, size, command, all, by_rank, daemon_flags)));
 }

@@ -19,9 +19,9 @@ class NcclJob {
  public:
   // Starts the ranks. `scenario` is its name and its details (nccl_scenario.h). `env` is for all
   // ranks, and `env_by_rank` for single ones.
-  static std::unique_ptr<NcclJob> Start(int size, const Words& scenario, const Variables& env = {},
+  static std::unique_ptr<NcclJob> Start(int size, const Args& scenario, const Variables& env = {},
                                         const std::map<int, Variables>& env_by_rank = {},
-                                        const Words& daemon_flags = {"--member-grace=300ms"});
+                                        const Args& daemon_flags = {"--member-grace=300ms"});
 
   Process& operator[](int rank) { return ranks_[rank]; }
   int size() const { return ranks_.size(); }

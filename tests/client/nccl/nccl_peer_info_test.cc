@@ -98,7 +98,7 @@ TEST(NcclPeerInfoTest, ConfigurationsAreCompared) {
               HasSubstr("has NcclOptions::config.maxCTAs=4"));
 }
 
-TEST(NcclPeerInfoTest, WhatMayDifferIsNotCompared) {
+TEST(NcclPeerInfoTest, SettingsThatMayDifferAreNotCompared) {
   FakeJob job(2);
   for (const char* name : {"NCCL_SOCKET_IFNAME", "NCCL_DEBUG", "NCCL_P2P_DISABLE"}) {
     EXPECT_TRUE(CheckNcclPeerInfos(job.world(0), InfosWith(name, {"1", "2"})).ok()) << name;

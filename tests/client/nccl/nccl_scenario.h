@@ -58,14 +58,14 @@ absl::Status ShowDevice(Job& job, const Arguments& arguments);
 // Many communicators.
 absl::Status Rounds(Job& job, const Arguments& arguments);
 
-Step Scene(Scenario scenario);
+Step ScenarioStep(Scenario scenario);
 
 // Returns the scenarios in which nothing goes wrong. They do not use the stand-ins, so they also
 // run on a GPU (tests/gpu).
-Steps FaultFreeScenes();
+Steps FaultFreeScenarios();
 
 // Calls every operation of the interface, on device memory and a stream of the caller's.
-absl::Status OnEither(TensorOperations& comm);
+absl::Status CheckTensorOperations(TensorOperations& comm);
 
 // Returns the options of a communicator, from the arguments device, shared and timeout.
 NcclOptions OptionsOf(const Arguments& arguments);

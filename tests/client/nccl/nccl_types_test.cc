@@ -39,7 +39,7 @@ TEST(NcclTypesTest, EightBitFloatsNeedANewNccl) {
             "float8_e4m3 needs NCCL 2.24.0 or newer; this process has loaded NCCL 2.23.4");
 }
 
-TEST(NcclTypesTest, WhatNcclDoesNotHaveIsRefused) {
+TEST(NcclTypesTest, TypesAndReductionsThatNcclLacksAreRejected) {
   for (DataType type : {DataType::kBool, DataType::kInt16, DataType::kUint16}) {
     EXPECT_EQ(NcclType(type).status().code(), absl::StatusCode::kUnimplemented);
   }
@@ -48,7 +48,7 @@ TEST(NcclTypesTest, WhatNcclDoesNotHaveIsRefused) {
   }
 }
 
-TEST(NcclTypesTest, WhatIsNoTypeIsRefused) {
+TEST(NcclTypesTest, InvalidTypesAreRejected) {
   EXPECT_EQ(NcclType(static_cast<DataType>(99)).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
@@ -58,7 +58,7 @@ TEST(NcclTypesTest, VersionsAreReadable) {
   EXPECT_EQ(NcclVersionText(23107), "2.31.7");
 }
 
-TEST(NcclTypesTest, OperationsAreNamedWithWhatTheyWorkOn) {
+TEST(NcclTypesTest, OperationsAreDescribedWithCountAndType) {
   EXPECT_EQ(DescribeOperation("AllReduce", 10, DataType::kBfloat16, ReduceOp::kAverage),
             "AllReduce of 10 bfloat16 (average)");
   EXPECT_EQ(DescribeOperation("Send", 3, DataType::kInt8), "Send of 3 int8");

@@ -31,7 +31,7 @@ class NoGpuTest : public ::testing::Test {
   FakeJob job_{2};
 };
 
-TEST_F(NoGpuTest, AskingForNcclIsAClearErrorOnEveryRank) {
+TEST_F(NoGpuTest, RequestingNcclIsAClearErrorOnEveryRank) {
   job_.Run([](int rank, const Group& world) {
     CommunicatorOptions options;
     options.backend = "nccl";
@@ -44,7 +44,7 @@ TEST_F(NoGpuTest, AskingForNcclIsAClearErrorOnEveryRank) {
   });
 }
 
-TEST_F(NoGpuTest, NcclsOwnHeaderSaysTheSame) {
+TEST_F(NoGpuTest, NcclHeaderReturnsTheSameError) {
   job_.Run([](int rank, const Group& world) {
     const absl::Status status = NcclCommunicator::Create(world).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -53,7 +53,7 @@ TEST_F(NoGpuTest, NcclsOwnHeaderSaysTheSame) {
   });
 }
 
-TEST_F(NoGpuTest, GlooIsTakenAndTheLogSaysWhy) {
+TEST_F(NoGpuTest, GlooIsChosenAndTheReasonLogged) {
   std::vector<std::string> lines;
   SetLogSink([&](LogLevel level, absl::string_view line) {
     if (level == LogLevel::kInfo) lines.emplace_back(line);

@@ -1,7 +1,7 @@
 // Tests how the plug-in counts NCCL's operations.
 
-#include "client/nccl/profiler/operations.h"
-#include "common/rank_activity.h"
+#include "client/nccl/profiler/operation_tracker.h"
+#include "common/activity_reader.h"
 #include "gtest/gtest.h"
 #include "tests/client/nccl/watched_rank.h"
 
@@ -9,39 +9,39 @@ namespace muster {
 namespace {
 
 using nccl_profiler::BytesOf;
-using testing::Only;
-using testing::Watch;
+using testing::OnlyCommunicator;
+using testing::PublishActivity;
 
 // The activity is looked up once in a process.
-class OperationsTest : public ::testing::Test {
+class OperationTrackerTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { activity_ = Watch().release(); }
-  static RankActivity* activity_;
+  static void SetUpTestSuite() { activity_ = PublishActivity().release(); }
+  static ActivityReader* activity_;
 };
-RankActivity* OperationsTest::activity_ = nullptr;
+ActivityReader* OperationTrackerTest::activity_ = nullptr;
 
-TEST_F(OperationsTest, WhatEndsTwiceOrWasNeverBegunIsIgnored) {
-  nccl_profiler::Operations operations("one");
+TEST_F(OperationTrackerTest, RepeatedAndUnknownEndsAreIgnored) {
+  nccl_profiler::OperationTracker operations("one");
   const uint64_t first = operations.Begin("AllReduce", 4, /*channels=*/2);
   operations.EndChannel(first);
-  EXPECT_EQ(Only(*activity_).ended, 0);
+  EXPECT_EQ(OnlyCommunicator(*activity_).ended, 0);
   operations.EndChannel(first);
   operations.EndChannel(first);
   operations.EndChannel(0);
   operations.EndChannel(77);
-  EXPECT_EQ(Only(*activity_).ended, 1);
+  EXPECT_EQ(OnlyCommunicator(*activity_).ended, 1);
   operations.Begin("Broadcast", 4, /*channels=*/0);  // has no kernel
-  EXPECT_EQ(Only(*activity_).ended, 2);
+  EXPECT_EQ(OnlyCommunicator(*activity_).ended, 2);
 }
 
-TEST_F(OperationsTest, WhatIsTooLongAgoCountsAsDone) {
-  nccl_profiler::Operations operations("many");
+TEST_F(OperationTrackerTest, OldOperationsCountAsDone) {
+  nccl_profiler::OperationTracker operations("many");
   for (int i = 0; i < 5000; ++i) operations.Begin("AllReduce", 4, 1);
-  EXPECT_EQ(Only(*activity_).begun, 5000);
-  EXPECT_EQ(Only(*activity_).ended, 5000 - 4096);
+  EXPECT_EQ(OnlyCommunicator(*activity_).begun, 5000);
+  EXPECT_EQ(OnlyCommunicator(*activity_).ended, 5000 - 4096);
 }
 
-TEST_F(OperationsTest, SizesOfTypes) {
+TEST_F(OperationTrackerTest, SizesOfTypes) {
   EXPECT_EQ(BytesOf("ncclFloat32", 10), 40);
   EXPECT_EQ(BytesOf("ncclBfloat16", 10), 20);
   EXPECT_EQ(BytesOf("ncclFloat8e4m3", 10), 10);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/rank_activity.h"
+#include "common/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/nccl/watched_rank.h"
@@ -30,7 +30,8 @@ constexpr absl::Duration kPatience = absl::Seconds(60);
 // A rank of a program that calls NCCL itself.
 class Program {
  public:
-  Program(int rank, Board& board) : rank_(Layout{"two", 2, 2}, rank, board), data_(kCount) {}
+  Program(int rank, IdExchange& exchange)
+      : rank_(Layout{"two", 2, 2}, rank, exchange), data_(kCount) {}
 
   void AllReduce() {
     EXPECT_EQ(ncclAllReduce(data_.data(), data_.data(), kCount, ncclFloat32, ncclSum, comm(),
@@ -55,65 +56,66 @@ class Program {
 };
 
 // Waits until NCCL's proxy threads have seen the end of the GPU's operations, which takes a while.
-void AwaitEnded(const RankActivity& activity, uint64_t ended) {
-  const auto same = [&] { return Only(activity).ended == ended; };
-  EXPECT_TRUE(WaitUntil(same, kPatience)) << Only(activity).ended << " have ended, not " << ended;
+void AwaitEnded(const ActivityReader& activity, uint64_t ended) {
+  const auto same = [&] { return OnlyCommunicator(activity).ended == ended; };
+  EXPECT_TRUE(WaitUntil(same, kPatience))
+      << OnlyCommunicator(activity).ended << " have ended, not " << ended;
 }
 
-void ExpectRanks(const std::function<void(int rank, Board& board)>& body) {
+void ExpectRanks(const std::function<void(int rank, IdExchange& exchange)>& body) {
   ExpectForked(2, body, {{"NCCL_PROFILER_PLUGIN", kPlugin}});
 }
 
-TEST(Profiler, SaysWhatTheGpuHasDone) {
-  ExpectRanks([](int rank, Board& board) {
-    const std::unique_ptr<RankActivity> activity = Watch();
-    Program self(rank, board);
-    EXPECT_THAT(Only(*activity).name, StartsWith("NCCL communicator "));
-    EXPECT_EQ(Only(*activity).begun, 0);
+TEST(Profiler, CountsOperationsThatTheGpuHasDone) {
+  ExpectRanks([](int rank, IdExchange& exchange) {
+    const std::unique_ptr<ActivityReader> activity = PublishActivity();
+    Program self(rank, exchange);
+    EXPECT_THAT(OnlyCommunicator(*activity).name, StartsWith("NCCL communicator "));
+    EXPECT_EQ(OnlyCommunicator(*activity).begun, 0);
     for (int i = 0; i < 3; ++i) self.AllReduce();
     self.Wait();
     AwaitEnded(*activity, 3);
-    EXPECT_EQ(Only(*activity).begun, 3);
-    EXPECT_EQ(Only(*activity).operation, "AllReduce");
-    EXPECT_EQ(Only(*activity).bytes, kCount * sizeof(float));
-    board.Meet(2);
+    EXPECT_EQ(OnlyCommunicator(*activity).begun, 3);
+    EXPECT_EQ(OnlyCommunicator(*activity).operation, "AllReduce");
+    EXPECT_EQ(OnlyCommunicator(*activity).bytes, kCount * sizeof(float));
+    exchange.AwaitAll(2);
     self.Abort();
     EXPECT_THAT(activity->Read(), IsEmpty());
   });
 }
 
-TEST(Profiler, ShowsWhoHasNotCalledTheOperationThatTheOthersWaitIn) {
-  ExpectRanks([](int rank, Board& board) {
-    const std::unique_ptr<RankActivity> activity = Watch();
-    Program self(rank, board);
+TEST(Profiler, ShowsTheRankThatHasNotCalledAnOperation) {
+  ExpectRanks([](int rank, IdExchange& exchange) {
+    const std::unique_ptr<ActivityReader> activity = PublishActivity();
+    Program self(rank, exchange);
     for (int i = 0; i < 5; ++i) self.AllReduce();
     self.Wait();
     AwaitEnded(*activity, 5);
     if (rank == 0) self.AllReduce();  // rank 1 does not come
-    EXPECT_EQ(Only(*activity).begun, rank == 0 ? 6 : 5);
-    EXPECT_EQ(Only(*activity).ended, 5);
-    board.Meet(2);
+    EXPECT_EQ(OnlyCommunicator(*activity).begun, rank == 0 ? 6 : 5);
+    EXPECT_EQ(OnlyCommunicator(*activity).ended, 5);
+    exchange.AwaitAll(2);
     self.Abort();
   });
 }
 
 TEST(Profiler, PointToPointOperationsAreNotCounted) {
-  ExpectRanks([](int rank, Board& board) {
-    const std::unique_ptr<RankActivity> activity = Watch();
-    Program self(rank, board);
+  ExpectRanks([](int rank, IdExchange& exchange) {
+    const std::unique_ptr<ActivityReader> activity = PublishActivity();
+    Program self(rank, exchange);
     if (rank == 0) self.Send(1);
     if (rank == 1) self.Recv(0);
     self.Wait();
-    EXPECT_EQ(Only(*activity).begun, 0);
-    board.Meet(2);
+    EXPECT_EQ(OnlyCommunicator(*activity).begun, 0);
+    exchange.AwaitAll(2);
     self.Abort();
   });
 }
 
-TEST(Profiler, RanksNameACommunicatorAlikeAndItsChildrenDifferently) {
-  ExpectRanks([](int rank, Board& board) {
-    const std::unique_ptr<RankActivity> activity = Watch();
-    Program self(rank, board);
+TEST(Profiler, NamesAgreeAcrossRanksAndDifferBetweenCommunicators) {
+  ExpectRanks([](int rank, IdExchange& exchange) {
+    const std::unique_ptr<ActivityReader> activity = PublishActivity();
+    Program self(rank, exchange);
     ncclComm_t part = nullptr;
     EXPECT_EQ(ncclCommSplit(self.comm(), /*color=*/0, rank, &part, nullptr), ncclSuccess);
     const std::vector<CommunicatorActivity> all = activity->Read();
@@ -122,19 +124,19 @@ TEST(Profiler, RanksNameACommunicatorAlikeAndItsChildrenDifferently) {
     // The ranks compare this number: 64 bits, like an id of NCCL's.
     ncclUniqueId name = {};
     all[1].name.copy(name.internal, sizeof(name.internal) - 1);
-    if (rank == 0) board.Put(1, name);
-    EXPECT_EQ(std::string(board.Get(1).internal), all[1].name);
+    if (rank == 0) exchange.Put(1, name);
+    EXPECT_EQ(std::string(exchange.Get(1).internal), all[1].name);
     EXPECT_EQ(ncclCommAbort(part), ncclSuccess);
     self.Abort();
   });
 }
 
-TEST(Profiler, WithoutALauncherNothingIsCountedAndNothingBreaks) {
-  ExpectRanks([](int rank, Board& board) {
-    Program self(rank, board);
+TEST(Profiler, CountsNothingWithoutALauncher) {
+  ExpectRanks([](int rank, IdExchange& exchange) {
+    Program self(rank, exchange);
     self.AllReduce();
     self.Wait();
-    board.Meet(2);
+    exchange.AwaitAll(2);
     self.Abort();
   });
 }

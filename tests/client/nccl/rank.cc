@@ -8,23 +8,23 @@
 namespace muster::testing {
 namespace {
 
-Steps Scenes() {
-  Steps scenes = FaultFreeScenes();
-  scenes.insert({
-      {"configuration", Scene(Configuration)},
-      {"one-split", Scene(OneSplit)},
-      {"create", Scene(CreateOne)},
-      {"reduce-forever", Scene(ReduceForever)},
-      {"reduce-once", Scene(ReduceOnce)},
-      {"host-reduce-once", Scene(HostReduceOnce)},
-      {"give-up-first", Scene(GiveUpFirst)},
-      {"operate-until-loss", Scene(OperateUntilLoss)},
-      {"grow-beside-a-hang", Scene(GrowBesideAHang)},
-      {"helpers", Scene(Helpers)},
-      {"device", Scene(ShowDevice)},
-      {"rounds", Scene(Rounds)},
+Steps AllScenarios() {
+  Steps scenarios = FaultFreeScenarios();
+  scenarios.insert({
+      {"configuration", ScenarioStep(Configuration)},
+      {"one-split", ScenarioStep(OneSplit)},
+      {"create", ScenarioStep(CreateOne)},
+      {"reduce-forever", ScenarioStep(ReduceForever)},
+      {"reduce-once", ScenarioStep(ReduceOnce)},
+      {"host-reduce-once", ScenarioStep(HostReduceOnce)},
+      {"give-up-first", ScenarioStep(GiveUpFirst)},
+      {"operate-until-loss", ScenarioStep(OperateUntilLoss)},
+      {"grow-beside-a-hang", ScenarioStep(GrowBesideAHang)},
+      {"helpers", ScenarioStep(Helpers)},
+      {"device", ScenarioStep(ShowDevice)},
+      {"rounds", ScenarioStep(Rounds)},
   });
-  return scenes;
+  return scenarios;
 }
 
 }  // namespace
@@ -32,5 +32,5 @@ Steps Scenes() {
 
 int main(int argc, char** argv) {
   return muster::testing::RunRank(std::vector<std::string>(argv + 1, argv + argc),
-                                  muster::testing::Scenes());
+                                  muster::testing::AllScenarios());
 }

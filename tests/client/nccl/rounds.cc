@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tests/client/nccl/checked_device_memory.h"
-#include "tests/client/nccl/held.h"
+#include "tests/client/nccl/held_resources.h"
 #include "tests/client/nccl/nccl_scenario.h"
 #include "tests/util/wait_until.h"
 
@@ -24,7 +24,7 @@ int EntriesOf(const char* directory) {
 }
 
 // The most by which the kernel's count may differ, since gRPC's pool of threads grows and shrinks.
-constexpr int kOfGrpc = 5;
+constexpr int kGrpcSlack = 5;
 int FilesAndThreads() { return EntriesOf("/proc/self/fd") + EntriesOf("/proc/self/task"); }
 
 // Broadcasts. The root ends its communicator as soon as it has sent.
@@ -64,16 +64,18 @@ absl::Status Rounds(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Round(job, arguments, 0));  // makes what is made once and kept
   RETURN_IF_ERROR(job.Barrier("the first round"));
   WaitUntil([] { return NcclThreads() == 0; }, kSettle);
-  const std::string before = Held();
+  const std::string before = HeldResources();
   const int kept = FilesAndThreads();
   for (int i = 0; i < arguments.Int("rounds", 100); ++i) {
     RETURN_IF_ERROR(Round(job, arguments, i));
   }
   RETURN_IF_ERROR(job.Barrier("the last round"));
-  const auto same = [&] { return Held() == before && FilesAndThreads() <= kept + kOfGrpc; };
+  const auto same = [&] {
+    return HeldResources() == before && FilesAndThreads() <= kept + kGrpcSlack;
+  };
   const bool settled = WaitUntil(same, kSettle);
   return Expect(settled, absl::StrCat("before: ", before, ", files and threads ", kept, "\nafter: ",
-                                      Held(), ", files and threads ", FilesAndThreads()));
+                                      HeldResources(), ", files and threads ", FilesAndThreads()));
 }
 
 }  // namespace muster::testing

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kIncarnations = {"incarnation-1", "incarnation-3", "incarnation-2"};
 
 // Node and pid are not enough: containers with the same node id may all have pid 1.
-TEST(PartOfTest, MembersAreFoundByTheirIncarnation) {
+TEST(SplitRanksOfTest, MembersAreFoundByTheirIncarnation) {
   FakeJobOptions options;
   options.size = 4;
   options.one_pid = true;
@@ -29,14 +29,14 @@ TEST(PartOfTest, MembersAreFoundByTheirIncarnation) {
   EXPECT_THAT(*part, ElementsAre(2, 0));
 }
 
-TEST(PartOfTest, AStrangerIsNamed) {
+TEST(SplitRanksOfTest, AnUnknownMemberIsNamed) {
   FakeJob job(4);
   const absl::Status status = SplitRanksOf(kIncarnations, 2, job.group(2, "g", {0, 2})).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 (node 'node-0', pid 1000)"));
 }
 
-TEST(PartOfTest, APartWithoutTheOwnRankIsRefused) {
+TEST(SplitRanksOfTest, APartWithoutTheOwnRankIsRejected) {
   FakeJob job(4);
   const absl::Status status = SplitRanksOf(kIncarnations, 0, job.group(2, "g", {2, 3})).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -44,12 +44,12 @@ TEST(PartOfTest, APartWithoutTheOwnRankIsRefused) {
                                                        "rank 0"));
 }
 
-TEST(CheckPartsTest, DisjointPartsAndRanksInNoneAreRight) {
+TEST(CheckSplitRanksTest, DisjointPartsAndRanksInNoneAreRight) {
   FakeJob job(4);
   EXPECT_TRUE(CheckSplitRanks(job.world(0), {{2, 0}, {}, {2, 0}, {3}}).ok());
 }
 
-TEST(CheckPartsTest, RanksThatDoNotAgreeAreNamed) {
+TEST(CheckSplitRanksTest, RanksThatDoNotAgreeAreNamed) {
   FakeJob job(4);
   const std::vector<std::vector<SplitRanks>> wrong = {
       {{0, 1}, {1}, {}, {}},     // overlap
@@ -65,7 +65,7 @@ TEST(CheckPartsTest, RanksThatDoNotAgreeAreNamed) {
   }
 }
 
-TEST(ExchangePartsTest, ARankThatCannotTakePartTellsAll) {
+TEST(ExchangeSplitRanksTest, ARankThatCannotTakePartFailsTheExchangeOnAllRanks) {
   FakeJob job(3);
   job.Run([](int rank, const Group& world) {
     const absl::StatusOr<SplitRanks> own =

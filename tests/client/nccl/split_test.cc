@@ -28,7 +28,7 @@ TEST(NcclSplit, MakesCommunicatorsThatShareResources) {
   NcclJob::Start(4, {"splits"}, {{kShare, "1"}})->ExpectAll(kSuccess);
 }
 
-TEST(NcclSplit, WithoutSharingTheOtherOneGoesOn) {
+TEST(NcclSplit, WithoutSharingTheOtherCommunicatorContinues) {
   for (const char* ends : {"ends=child", "ends=parent"}) {
     auto job = NcclJob::Start(2, {"end-one-of-two", ends}, {{kShare, "0"}});
     for (int rank : {0, 1}) {
@@ -38,25 +38,25 @@ TEST(NcclSplit, WithoutSharingTheOtherOneGoesOn) {
   }
 }
 
-void ExpectTheOtherEnds(const Words& scenario, const Variables& env) {
+void ExpectTheOtherEnds(const Args& scenario, const Variables& env) {
   auto job = NcclJob::Start(2, scenario, env);
   EXPECT_THAT(job->OutputOf(0, kSuccess),
               AllOf(HasSubstr("the other ended: DEADLINE_EXCEEDED"), HasSubstr("share resources")));
   job->OutputOf(1, kSuccess);
 }
 
-TEST(NcclSplit, WhatSharesByTheConfigurationEndsTogether) {
+TEST(NcclSplit, CommunicatorsThatShareByTheConfigurationEndTogether) {
   for (const char* ends : {"ends=child", "ends=parent"}) {
     ExpectTheOtherEnds({"end-one-of-two", ends, "configured=1", "together=1"}, {});
   }
 }
 
-TEST(NcclSplit, WhatSharesByTheEnvironmentEndsTogether) {
+TEST(NcclSplit, CommunicatorsThatShareByTheEnvironmentEndTogether) {
   ExpectTheOtherEnds({"end-one-of-two", "ends=child", "together=1"}, {{kShare, "1"}});
 }
 
 // NCCL before 2.23 reads only the files of the user and of the machine.
-TEST(NcclSplit, WhatSharesByAFileEndsTogether) {
+TEST(NcclSplit, CommunicatorsThatShareByAFileEndTogether) {
   const std::string file = absl::StrCat(::testing::TempDir(), "/nccl.conf");
   std::ofstream(file) << kShare << "=1\n";
   const Variables env = {{"NCCL_CONF_FILE", file}};

@@ -36,7 +36,7 @@ std::unique_ptr<StopBoard> OpenBoard(const std::string& name) {
   return board.ok() ? *std::move(board) : nullptr;
 }
 
-TEST(StopBoard, TellsWhoStoppedFirst) {
+TEST(StopBoard, ReportsTheFirstRankToStop) {
   const std::string name = NewName("first");
   const auto one = OpenBoard(name);
   const auto other = OpenBoard(name);
@@ -50,7 +50,7 @@ TEST(StopBoard, TellsWhoStoppedFirst) {
   }
 }
 
-TEST(StopBoard, IsOneForAllThatOpenItAtATime) {
+TEST(StopBoard, ConcurrentOpensShareOneBoard) {
   const std::string name = NewName("threads");
   constexpr int kRanks = 8;
   std::vector<std::unique_ptr<StopBoard>> boards(kRanks);
@@ -65,7 +65,7 @@ TEST(StopBoard, IsOneForAllThatOpenItAtATime) {
 
 // A rank that sees the announcement also sees all stores before it. A rank that sees a store after
 // the announcement also sees the announcement.
-TEST(StopBoard, IsSeenByWhoeverSeesWhatFollows) {
+TEST(StopBoard, AnnouncementIsVisibleBeforeLaterStores) {
   const std::string name = NewName("order");
   const auto one = OpenBoard(name);
   const auto other = OpenBoard(name);
@@ -79,7 +79,7 @@ TEST(StopBoard, IsSeenByWhoeverSeesWhatFollows) {
   stopper.join();
 }
 
-TEST(StopBoard, ItsNameGoesWhenAllHaveIt) {
+TEST(StopBoard, UnlinkRemovesTheNameAndKeepsTheMemory) {
   const std::string name = NewName("name");
   const auto one = OpenBoard(name);
   const auto other = OpenBoard(name);
@@ -91,7 +91,7 @@ TEST(StopBoard, ItsNameGoesWhenAllHaveIt) {
   EXPECT_TRUE(other->First());
 }
 
-TEST(StopBoard, OneWhoseProcessesWereKilledIsRemoved) {
+TEST(StopBoard, ABoardOfKilledProcessesIsRemoved) {
   const std::string name = NewName("abandoned");
   const pid_t child = fork();
   if (child == 0) {
@@ -106,7 +106,7 @@ TEST(StopBoard, OneWhoseProcessesWereKilledIsRemoved) {
   EXPECT_FALSE(Exists(name));
 }
 
-TEST(StopBoard, AHandleAnnouncesItsStopAndSaysWhichPeerHasStopped) {
+TEST(StopBoard, AHandleAnnouncesItsStopAndNamesAPeerThatStopped) {
   ASSERT_TRUE(Stopper::Get().Start().ok());
   FakeJob job(2);
   const Device device{0, "fake", "GPU-0"};
@@ -119,11 +119,11 @@ TEST(StopBoard, AHandleAnnouncesItsStopAndSaysWhichPeerHasStopped) {
   EXPECT_TRUE(handles[1]->Poll("an operation").ok());
   const absl::Status given_up = handles[0]->End(absl::DeadlineExceededError("too late"));
   EXPECT_TRUE(absl::IsDeadlineExceeded(handles[0]->Poll("an operation")));
-  const absl::Status heard = handles[1]->Poll("an operation");
-  EXPECT_TRUE(absl::IsDeadlineExceeded(heard)) << heard;
-  EXPECT_THAT(heard.ToString(), HasSubstr("rank 0 ("));
-  EXPECT_THAT(heard.ToString(), HasSubstr("DEADLINE_EXCEEDED there"));
-  EXPECT_EQ(handles[1]->End(heard), heard);
+  const absl::Status peer_error = handles[1]->Poll("an operation");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(peer_error)) << peer_error;
+  EXPECT_THAT(peer_error.ToString(), HasSubstr("rank 0 ("));
+  EXPECT_THAT(peer_error.ToString(), HasSubstr("DEADLINE_EXCEEDED there"));
+  EXPECT_EQ(handles[1]->End(peer_error), peer_error);
   for (const auto& handle : handles) {
     handle->Discard(given_up, SteadyClock::now() + std::chrono::minutes(1));
   }

@@ -18,38 +18,41 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Runs a job in which one rank does not come, rank `first` gives up, and rank `listener` must hear
+// Runs a job in which one rank does not come, rank `first` gives up, and rank `neighbour` must hear
 // of that.
-void ExpectToHear(int listener, int first, const Words& scenario, const Variables& env = {}) {
+void ExpectNeighbourEnds(int neighbour, int first, const Args& scenario,
+                         const Variables& env = {}) {
   auto job = NcclJob::Start(3, scenario, env);
   EXPECT_THAT(job->OutputOf(first, kSuccess), HasSubstr("ended: DEADLINE_EXCEEDED"));
-  EXPECT_THAT(job->OutputOf(listener, kSuccess),
+  EXPECT_THAT(job->OutputOf(neighbour, kSuccess),
               AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"), HasSubstr(job->NameOf(first)),
                     HasSubstr("in time\n")));
-  job->OutputOf(3 - first - listener, kSuccess);
+  job->OutputOf(3 - first - neighbour, kSuccess);
 }
 
 // The kernel of rank 2 completes, with what rank 1 has left behind.
 TEST(NcclStoppedPeer, ARankThatGivesUpABroadcastEndsItsNeighbours) {
-  ExpectToHear(2, 1, {"give-up-first", "operation=broadcast", "absent=0", "first=1"});
+  ExpectNeighbourEnds(2, 1, {"give-up-first", "operation=broadcast", "absent=0", "first=1"});
 }
 
 TEST(NcclStoppedPeer, ARankThatGivesUpAnAllGatherEndsItsNeighbours) {
-  ExpectToHear(1, 0, {"give-up-first", "operation=all-gather", "absent=2", "first=0"});
+  ExpectNeighbourEnds(1, 0, {"give-up-first", "operation=all-gather", "absent=2", "first=0"});
 }
 
 // The kernel of rank 1 still waits.
 TEST(NcclStoppedPeer, ARankThatGivesUpAnAllReduceEndsItsNeighbours) {
-  ExpectToHear(1, 0, {"give-up-first", "absent=2", "first=0"});
+  ExpectNeighbourEnds(1, 0, {"give-up-first", "absent=2", "first=0"});
 }
 
 TEST(NcclStoppedPeer, ARankThatGivesUpASplitEndsItsNeighbours) {
-  ExpectToHear(2, 1, {"give-up-first", "operation=broadcast", "absent=0", "first=1", "split=1"});
+  ExpectNeighbourEnds(2, 1,
+                      {"give-up-first", "operation=broadcast", "absent=0", "first=1", "split=1"});
 }
 
-TEST(NcclStoppedPeer, ARankThatGivesUpWhatSharesResourcesEndsItsNeighbours) {
-  ExpectToHear(2, 1, {"give-up-first", "operation=broadcast", "absent=0", "first=1", "split=1"},
-               {{"NCCL_COMM_SPLIT_SHARE_RESOURCES", "1"}});
+TEST(NcclStoppedPeer, ARankThatGivesUpASharedCommunicatorEndsItsNeighbours) {
+  ExpectNeighbourEnds(2, 1,
+                      {"give-up-first", "operation=broadcast", "absent=0", "first=1", "split=1"},
+                      {{"NCCL_COMM_SPLIT_SHARE_RESOURCES", "1"}});
 }
 
 // A revocation that fails has not checked whether the GPU's work has ended. ncclCommAbort then

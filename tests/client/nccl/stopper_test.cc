@@ -141,7 +141,7 @@ TEST_F(StopperTest, ACommunicatorWhoseRevocationFailsIsAborted) {
   EXPECT_EQ(handle_->comm(), nullptr) << "ncclCommAbort frees it";
 }
 
-TEST_F(StopperTest, ACallThatBlocksInsideNcclKeepsNobodyElseWaiting) {
+TEST_F(StopperTest, ACallThatBlocksInsideNcclBlocksNoOtherCall) {
   absl::Notification inside, go_on;
   std::thread owner([&] {
     const absl::Status status =
@@ -161,7 +161,7 @@ TEST_F(StopperTest, ACallThatBlocksInsideNcclKeepsNobodyElseWaiting) {
   EXPECT_TRUE(handle_->AwaitStopped(Soon()));
 }
 
-TEST_F(StopperTest, StopsCommunicatorsWhereThereIsNoThreadForThem) {
+TEST_F(StopperTest, StopsCommunicatorsIfNoThreadCanStart) {
   const std::shared_ptr<NcclHandle> other = OpenAnother();
   const testing::ThreadLimit none(0);
   handle_->Fail(absl::AbortedError("the first"));
@@ -172,7 +172,7 @@ TEST_F(StopperTest, StopsCommunicatorsWhereThereIsNoThreadForThem) {
   other->Discard(absl::AbortedError("the second"), Soon());
 }
 
-TEST(FreeOnDeviceTest, FreesLaterWhatGetsNoThread) {
+TEST(FreeOnDeviceTest, FreesLaterIfNoThreadCanStart) {
   absl::Notification first, second;
   {
     const testing::ThreadLimit none(0);

@@ -19,13 +19,13 @@ TEST_P(NcclSizes, EveryOperationOnTheHostsMemory) {
 }
 
 // The fake ends the process if nothing orders an operation and the caller's work on the same data.
-TEST_P(NcclSizes, OperationsComeAfterTheCallersWorkAndBeforeWhatFollows) {
+TEST_P(NcclSizes, OperationsAreOrderedWithTheCallersStream) {
   NcclJob::Start(GetParam(), {"stream-order"})->ExpectAll(kSuccess);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclSizes, ::testing::Values(1, 2, 3, 4));
 
-TEST(NcclValues, WhatIsRefusedLeavesTheCommunicatorAsItWas) {
+TEST(NcclValues, RejectedCallsLeaveTheCommunicatorUsable) {
   NcclJob::Start(2, {"refusals"})->ExpectAll(kSuccess);
 }
 
@@ -54,7 +54,7 @@ TEST(NcclValues, ThroughTheMemoryOfEachOthersGpus) {
 }
 
 // The ranks are on two nodes, where NCCL's threads send what a kernel has left for them.
-TEST(NcclValues, WhatTheRootHasSentArrivesThoughTheRootEndsAtOnce) {
+TEST(NcclValues, DataOfARootThatEndsAtOnceArrives) {
   NcclJob::Start(2, {"rounds", "rounds=5", "broadcast=1"},
                  {{"MUSTER_TEST_NCCL_FAULTS", "slow-proxy"}},
                  {{0, {{"NCCL_HOSTID", "node-0"}}}, {1, {{"NCCL_HOSTID", "node-1"}}}})

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/rank_activity.h"
+#include "common/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -13,13 +13,13 @@
 namespace muster::testing {
 
 // Gives the calling rank memory for its activity, as a launcher does, and returns the activity.
-inline std::unique_ptr<RankActivity> Watch() {
-  std::unique_ptr<RankActivity> activity = RankActivity::Make().value();
+inline std::unique_ptr<ActivityReader> PublishActivity() {
+  std::unique_ptr<ActivityReader> activity = ActivityReader::Make().value();
   setenv("MUSTER_ACTIVITY_FILE", activity->path().c_str(), 1);
   return activity;
 }
 
-inline CommunicatorActivity Only(const RankActivity& activity) {
+inline CommunicatorActivity OnlyCommunicator(const ActivityReader& activity) {
   const std::vector<CommunicatorActivity> all = activity.Read();
   EXPECT_THAT(all, ::testing::SizeIs(1));
   return all.empty() ? CommunicatorActivity() : all[0];

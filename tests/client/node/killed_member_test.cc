@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "client/src/node/fan_in_round.h"
 #include "client/src/node/futex.h"
-#include "client/src/node/meeting.h"
 #include "client/src/node/segment.h"
 #include "gtest/gtest.h"
 #include "tests/util/wait_until.h"
@@ -57,20 +57,20 @@ class Member {
       : self_(self), counter_(counter), slots_(*segment->FindGroup(1), {0, 1, 2, 3, 4, 5}, self) {}
 
   [[noreturn]] void Run(uint64_t until) {
-    MeetingTimes times;
+    FanInTimes times;
     times.patience = kPatience;
-    Meeting<SharedFutex> meeting(&slots_, times);
+    FanInRound<SharedFutex> round(&slots_, times);
     for (uint64_t number = 0; counter_->number() < until; ++number) {
       Contribution contribution;
       contribution.sequence = number;
       contribution.payload = Payload(self_, number);
-      if (!meeting.Begin(contribution, SharedFutex::Now() + kLong)) _exit(6);
-      const MeetingEnd end = meeting.Run([this](const auto& parts) { return Send(parts); });
-      if (end.kind == MeetingEnd::kAnswered) {
+      if (!round.Begin(contribution, SharedFutex::Now() + kLong)) _exit(6);
+      const FanInEnd end = round.Run([this](const auto& parts) { return Send(parts); });
+      if (end.kind == FanInEnd::kAnswered) {
         if (end.answer != ResultOf(number) || counter_->number() <= number) _exit(3);
         ++counter_->together;
       } else {
-        if (end.kind != MeetingEnd::kCallAlone) _exit(4);
+        if (end.kind != FanInEnd::kCallAlone) _exit(4);
         counter_->Arrive(number, uint64_t{1} << self_);
         while (!counter_->IsOver(number)) usleep(100);
       }
@@ -107,7 +107,7 @@ class Member {
 
   const uint32_t self_;
   Counter* const counter_;
-  Slots<SharedFutex> slots_;
+  FanInSlots<SharedFutex> slots_;
 };
 
 class KilledMemberTest : public ::testing::Test {
@@ -158,7 +158,7 @@ class KilledMemberTest : public ::testing::Test {
   std::vector<pid_t> children_;
 };
 
-TEST_F(KilledMemberTest, TheOthersGoOn) {
+TEST_F(KilledMemberTest, SurvivorsGoOn) {
   constexpr uint64_t kEach = 50;
   Start(kEach * kMembers);
   std::mt19937 random(1);
@@ -175,7 +175,7 @@ TEST_F(KilledMemberTest, TheOthersGoOn) {
   EXPECT_GT(counter_->together, kEach) << "and they did meet";
 }
 
-TEST_F(KilledMemberTest, OneThatIsStoppedHoldsNobodyUpThroughItsSlots) {
+TEST_F(KilledMemberTest, AStoppedMembersSlotsDelayNoOtherMember) {
   constexpr uint64_t kEnd = 300;
   Start(kEnd);
   for (uint32_t m = 0; m < 3; ++m) {

@@ -49,7 +49,7 @@ class SegmentTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(SegmentTest, IsReadyWhenAllHaveItAndHasNoNameFromThenOn) {
+TEST_F(SegmentTest, IsReadyAndNamelessOnceAllHaveMappedIt) {
   auto a = NodeSegment::Open(Of(0));
   ASSERT_TRUE(a.ok()) << a.status();
   EXPECT_FALSE((*a)->Ready());
@@ -67,7 +67,7 @@ TEST_F(SegmentTest, IsOpenToItsUserAlone) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
-TEST_F(SegmentTest, ManyWhoComeAtOnceFindTheSame) {
+TEST_F(SegmentTest, ConcurrentMembersOpenTheSameSegment) {
   constexpr uint32_t kMembers = 16;
   std::vector<std::unique_ptr<NodeSegment>> segments(kMembers);
   std::vector<std::thread> threads;
@@ -83,7 +83,7 @@ TEST_F(SegmentTest, ManyWhoComeAtOnceFindTheSame) {
   EXPECT_EQ(Files(), 0u);
 }
 
-TEST_F(SegmentTest, OtherEpochsJobsAndNodesHaveOthers) {
+TEST_F(SegmentTest, OtherEpochsJobsAndNodesHaveOtherSegments) {
   auto a = NodeSegment::Open(Of(0));
   std::vector<std::string> paths = {(*a)->path()};
   for (int what = 0; what < 4; ++what) {
@@ -99,12 +99,12 @@ TEST_F(SegmentTest, OtherEpochsJobsAndNodesHaveOthers) {
   }
 }
 
-TEST_F(SegmentTest, TheNameGoesWithWhoeverLeavesBeforeAllHaveCome) {
+TEST_F(SegmentTest, AnEarlyLeaverRemovesTheName) {
   { auto a = NodeSegment::Open(Of(0)); }
   EXPECT_EQ(Files(), 0u);
 }
 
-TEST_F(SegmentTest, APlaceIsTakenOnce) {
+TEST_F(SegmentTest, AMemberEntersOnce) {
   auto a = NodeSegment::Open(Of(0));
   const auto again = NodeSegment::Open(Of(0));
   EXPECT_EQ(again.status().code(), absl::StatusCode::kFailedPrecondition) << again.status();
@@ -117,7 +117,7 @@ int Put(const std::string& path) {
   return file;
 }
 
-TEST_F(SegmentTest, WhatKilledMembersHaveLeftIsRemoved) {
+TEST_F(SegmentTest, LeftoversOfKilledMembersAreRemoved) {
   const std::string left = folder_ + "/muster-0123456789abcdef-0123456789abcdef";
   const std::string others = folder_ + "/muster-of-somebody-else";
   close(Put(left));
@@ -133,7 +133,7 @@ TEST_F(SegmentTest, WhatKilledMembersHaveLeftIsRemoved) {
   EXPECT_TRUE(std::filesystem::exists(others));
 }
 
-TEST_F(SegmentTest, WhatSomebodyElseHasPutThereIsNotTrusted) {
+TEST_F(SegmentTest, ForeignFilesAreNotTrusted) {
   const std::string path = Path();
   const auto expect = [&](const std::string& why) {
     const auto opened = NodeSegment::Open(Of(0));
@@ -164,7 +164,7 @@ TEST_F(SegmentTest, MembersOutOfRangeAreRefused) {
   EXPECT_FALSE(NodeSegment::Open(Of(0, 257)).ok());
 }
 
-TEST_F(SegmentTest, AFolderThatIsNotThereIsAnError) {
+TEST_F(SegmentTest, AMissingFolderIsAnError) {
   SegmentOptions options = Of(0);
   options.folder += "/none";
   EXPECT_FALSE(NodeSegment::Open(options).ok());
@@ -184,10 +184,11 @@ TEST_F(SegmentTest, GroupsHaveSlotsOfTheirOwnUntilTheTableIsFull) {
   EXPECT_TRUE((*b)->FindGroup(100).has_value());
 }
 
-TEST_F(SegmentTest, WhatOneWritesTheOtherReads) {
+TEST_F(SegmentTest, MembersReadEachOthersSlots) {
   auto a = NodeSegment::Open(Of(0));
   auto b = NodeSegment::Open(Of(1));
-  Slots<SharedFutex> mine(*(*a)->FindGroup(1), {0, 1}, 0), theirs(*(*b)->FindGroup(1), {0, 1}, 1);
+  FanInSlots<SharedFutex> mine(*(*a)->FindGroup(1), {0, 1}, 0),
+      theirs(*(*b)->FindGroup(1), {0, 1}, 1);
   Contribution contribution;
   contribution.payload = std::string(4096, 'p');
   ASSERT_TRUE(mine.Post(contribution) && theirs.Post(contribution));
@@ -196,7 +197,7 @@ TEST_F(SegmentTest, WhatOneWritesTheOtherReads) {
   EXPECT_EQ(parts[1].contribution.payload, contribution.payload);
   theirs.Publish(parts, {0, 1}, {0, std::string(60'000, 'r')});
   std::optional<Result> result;
-  EXPECT_TRUE(mine.TakeAnswer(mine.Own(), 0, &result));
+  EXPECT_TRUE(mine.TakeAnswer(mine.OwnWord(), 0, &result));
   EXPECT_EQ(result->answer.size(), 60'000u);
 }
 

@@ -35,10 +35,10 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   return names;
 }
 
-TEST(BundleTest, ATextThatIsTooLongIsCutAtALineAndSaysSo) {
-  EXPECT_EQ(Bounded("one\ntwo\n", 100), "one\ntwo\n");
-  EXPECT_EQ(Bounded("one\ntwo\nthree\nfour\nfive\nsix\n", 20), "one\ntwo\n... (cut)\n");
-  EXPECT_THAT(Bounded(std::string(1000, 'x'), 100),
+TEST(BundleTest, ALongTextIsCutAtALineWithANote) {
+  EXPECT_EQ(TruncateText("one\ntwo\n", 100), "one\ntwo\n");
+  EXPECT_EQ(TruncateText("one\ntwo\nthree\nfour\nfive\nsix\n", 20), "one\ntwo\n... (cut)\n");
+  EXPECT_THAT(TruncateText(std::string(1000, 'x'), 100),
               AllOf(SizeIs(Le(100u)), EndsWith("... (cut)\n")));
 }
 
@@ -58,7 +58,7 @@ TEST(BundleTest, TheLongestFilesAreCutFirst) {
   EXPECT_THAT(files[1].content, SizeIs(Le(900u)));
 }
 
-TEST(BundleTest, FilesAreForTheirUserAloneAndLeadNowhereElse) {
+TEST(BundleTest, FilesArePrivateAndStayInTheFolder) {
   const std::string folder = muster::testing::MakeTempDir() + "/bundle";
   ASSERT_TRUE(WriteFiles(folder, {{"nodes/n1/x.txt", "text"}}).ok());
   EXPECT_EQ(muster::testing::ReadFile(folder + "/nodes/n1/x.txt"), "text");
@@ -88,7 +88,7 @@ TEST(BundleTest, LaunchersThatShareAFolderMayWriteTheSameFile) {
   EXPECT_THAT(NamesIn(folder), ElementsAre("verdict.txt"));
 }
 
-TEST(BundleTest, AFolderThatSomebodyElseHasPutThereIsRefused) {
+TEST(BundleTest, AnotherUsersFolderIsRejected) {
   const std::string theirs = muster::testing::MakeTempDir();
   const std::string root = muster::testing::MakeTempDir();
   ASSERT_EQ(symlink(theirs.c_str(), (root + "/hang").c_str()), 0);
@@ -105,28 +105,28 @@ TEST(BundleTest, AFolderThatSomebodyElseHasPutThereIsRefused) {
   EXPECT_THAT(NamesIn(theirs), SizeIs(0));
 }
 
-TEST(WorkTest, WithoutThreadsNothingIsDoneAndNobodyIsHarmed) {
+TEST(BoundedWorkTest, WithoutThreadsNothingRuns) {
   pthread_attr_t usual;
   pthread_attr_t impossible;
   pthread_getattr_default_np(&usual);
   pthread_attr_init(&impossible);
   pthread_attr_setstacksize(&impossible, size_t{1} << 50);
   ASSERT_EQ(pthread_setattr_default_np(&impossible), 0);
-  const bool done = DoWithin(absl::InfiniteDuration(), 2, {[] {}});
+  const bool done = RunWithin(absl::InfiniteDuration(), 2, {[] {}});
   pthread_setattr_default_np(&usual);
   EXPECT_FALSE(done);
 }
 
-TEST(WorkTest, WhatHangsIsLeftAlone) {
+TEST(BoundedWorkTest, AHangingPieceIsAbandoned) {
   const auto never = std::make_shared<absl::Notification>();
   const auto done = std::make_shared<std::atomic<int>>(0);
   std::vector<std::function<void()>> work;
   work.push_back([never] { never->WaitForNotification(); });
   work.push_back([done] { ++*done; });
-  EXPECT_FALSE(DoWithin(absl::Seconds(3), 2, work));
+  EXPECT_FALSE(RunWithin(absl::Seconds(3), 2, work));
   EXPECT_EQ(*done, 1);
   never->Notify();
-  EXPECT_TRUE(DoWithin(absl::Minutes(1), 2, {[done] { ++*done; }, [done] { ++*done; }}));
+  EXPECT_TRUE(RunWithin(absl::Minutes(1), 2, {[done] { ++*done; }, [done] { ++*done; }}));
   EXPECT_EQ(*done, 3);
 }
 

@@ -87,11 +87,11 @@ std::string AnswerOf228(const std::string& line) {
   return "OK\n";
 }
 
-TEST(RasClientTest, AsksForJsonWithATimeOut) {
+TEST(RasClientTest, RequestsJsonWithATimeout) {
   std::vector<std::string> lines;
   {
     FakeRas ras(AnswerOf228);
-    const auto report = AskRas(kRasHost, ras.port(), absl::Seconds(30), 1000);
+    const auto report = QueryRas(kRasHost, ras.port(), absl::Seconds(30), 1000);
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_TRUE(report->json);
     EXPECT_EQ(report->text, "{\"nccl_version\": \"2.28.9\"}\n");
@@ -101,50 +101,50 @@ TEST(RasClientTest, AsksForJsonWithATimeOut) {
                                  "VERBOSE STATUS"));
 }
 
-TEST(RasClientTest, TakesTextOfAnOlderOneThatKnowsNoJson) {
+TEST(RasClientTest, AcceptsTextFromAnOlderNccl) {
   FakeRas ras([](const std::string& line) -> std::string {
     if (absl::StartsWith(line, "CLIENT PROTOCOL")) return "SERVER PROTOCOL 2\n";
     if (absl::StartsWith(line, "SET FORMAT")) return "ERROR: Unknown command\n";
     return absl::EndsWith(line, "STATUS") ? "Job summary\n" : "OK\n";
   });
-  const auto report = AskRas(kRasHost, ras.port(), absl::Seconds(30), 1000);
+  const auto report = QueryRas(kRasHost, ras.port(), absl::Seconds(30), 1000);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_FALSE(report->json);
   EXPECT_EQ(report->text, "Job summary\n");
 }
 
-TEST(RasClientTest, BoundsWhatItTakes) {
+TEST(RasClientTest, BoundsTheReport) {
   FakeRas ras([](const std::string& line) {
     return absl::EndsWith(line, "STATUS") ? std::string(100000, 'x') : AnswerOf228(line);
   });
-  const auto report = AskRas(kRasHost, ras.port(), absl::Seconds(30), 1000);
+  const auto report = QueryRas(kRasHost, ras.port(), absl::Seconds(30), 1000);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_THAT(report->text, SizeIs(1000));
 }
 
-TEST(RasClientTest, OneThatIsSilentIsGivenUp) {
+TEST(RasClientTest, ASilentPeerTimesOut) {
   FakeRas ras([](const std::string&) { return ""; });
-  EXPECT_EQ(AskRas(kRasHost, ras.port(), absl::Milliseconds(200), 1000).status().code(),
+  EXPECT_EQ(QueryRas(kRasHost, ras.port(), absl::Milliseconds(200), 1000).status().code(),
             absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST(RasClientTest, AWallClockThatIsSetForwardEndsNoWait) {
+TEST(RasClientTest, AWallClockJumpEndsNoWait) {
   FakeRas ras(AnswerOf228);
   const testing::JumpingWallClock clock;
-  const auto report = AskRas(kRasHost, ras.port(), absl::Minutes(1), 1000);
+  const auto report = QueryRas(kRasHost, ras.port(), absl::Minutes(1), 1000);
   EXPECT_TRUE(report.ok()) << report.status();
 }
 
-TEST(RasClientTest, SomethingElseThatListensThereIsNotTakenForIt) {
+TEST(RasClientTest, AnotherServerIsNotMistakenForNccl) {
   FakeRas ras([](const std::string&) { return "HTTP/1.1 400 Bad Request\r\n"; });
-  const absl::Status status = AskRas(kRasHost, ras.port(), absl::Seconds(30), 1000).status();
+  const absl::Status status = QueryRas(kRasHost, ras.port(), absl::Seconds(30), 1000).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("not NCCL"));
 }
 
-TEST(RasClientTest, WhereNobodyListensItSaysSo) {
+TEST(RasClientTest, WithoutAListenerIsUnavailable) {
   uint16_t port = 0;
   { port = FakeRas(AnswerOf228).port(); }
-  EXPECT_EQ(AskRas(kRasHost, port, absl::Seconds(30), 1000).status().code(),
+  EXPECT_EQ(QueryRas(kRasHost, port, absl::Seconds(30), 1000).status().code(),
             absl::StatusCode::kUnavailable);
 }
 

@@ -66,7 +66,7 @@ TEST(RedactTest, SecretsAreKnownByTheirNames) {
   }
 }
 
-TEST(RedactTest, OfAnEnvironmentOnlyWhatSaysHowAJobRunsIsTold) {
+TEST(RedactTest, TheFingerprintHasOnlyKnownVariables) {
   EXPECT_THAT(Fingerprint({"NCCL_DEBUG=INFO", "HOME=/root", "AWS_REGION=eu", "MUSTER_RANK=3",
                            "MUSTER_PROCESS_SECRET=aabb", "NCCL_KEY_FILE=/x", "PATH=/bin",
                            "UCX_URL=https://joe:pw@host/x?sig=abc", "SLURM_JWT=eyJh"}),
@@ -92,7 +92,7 @@ TEST(RedactTest, AnArgumentMayHoldACommandOrAHeader) {
                   "--header=Authorization: Basic (left out)"));
 }
 
-TEST(RedactTest, OutputLosesWhatStandsBehindANameOfASecret) {
+TEST(RedactTest, OutputLosesTheValuesOfSecretNames) {
   const std::string text = RedactText(
       "step 3 loss 0.5\n"
       "token=abc123 next\n"
@@ -125,13 +125,13 @@ TEST(RedactTest, OutputLosesEveryKindOfValueThatMayBeASecret) {
            "Server=db;Uid=joe;Pwd=abc123;",
            "mysql --db-pass abc123",
        }) {
-    const std::string told = RedactText(line);
-    EXPECT_THAT(told, HasSubstr(kLeftOut)) << line;
-    EXPECT_THAT(told, AllOf(Not(HasSubstr("abc123")), Not(HasSubstr("am9l")))) << line;
+    const std::string redacted = RedactText(line);
+    EXPECT_THAT(redacted, HasSubstr(kLeftOut)) << line;
+    EXPECT_THAT(redacted, AllOf(Not(HasSubstr("abc123")), Not(HasSubstr("am9l")))) << line;
   }
 }
 
-TEST(RedactTest, OutputKeepsWhatIsNoSecret) {
+TEST(RedactTest, OutputKeepsOtherText) {
   for (const std::string line :
        {"author: joe", "basic training: step 3", "Basic training", "at https://host/joe@x", "key",
         "token=", "://", "a://@b", "Bearer", "\xff=\xfe"}) {
@@ -139,7 +139,7 @@ TEST(RedactTest, OutputKeepsWhatIsNoSecret) {
   }
 }
 
-TEST(RedactTest, LongWordsTakeNoTimeAndNoStack) {
+TEST(RedactTest, LongWordsTakeLinearTimeAndNoStack) {
   const std::string word(16 << 10, 'A');
   std::string plain;
   std::string named;

@@ -18,7 +18,7 @@ EPOCHS = "--epochs=3"
 
 
 class RandomTest(unittest.TestCase):
-    def test_numbers_are_those_of_the_standard(self):
+    def test_numbers_match_the_standard(self):
         draw = _random.Mt19937_64(5489)
         for _ in range(9999):
             draw()
@@ -80,7 +80,7 @@ class DigitsTest(ranks.RanksTestCase):
         text = self.launch(3, [sys.executable, source, EPOCHS, f"--data={DATA}"], "--max-restarts", "1")
         self.check_same(text)
 
-    def test_a_file_that_is_wrong_is_told_once_and_by_its_line(self):
+    def test_a_malformed_file_is_reported_once_with_its_line(self):
         path = self.folder / "wrong.csv"
         path.write_text("1,2,3\n", encoding="ascii")
         text = self.launch(2, [*PYTHON, f"--data={path}"], status=1)

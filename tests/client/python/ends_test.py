@@ -17,7 +17,7 @@ class InterruptTest(ranks.RanksTestCase):
 
         def ended(what):
             print(f"{what}: {1000 * (time.monotonic() - sent):.1f} ms")
-            say(what)
+            notify(what)
     """
 
     def check(self, outcome, *names):
@@ -48,12 +48,12 @@ class InterruptTest(ranks.RanksTestCase):
                         ended(name)
                 assert job.run_on_rank(1, lambda: 5) == 5
             else:
-                hear("barrier")
+                wait_for("barrier")
                 job.barrier("together")
                 with job.once_per_job("work"):
                     job.barrier("lease held")
-                    hear("lease")
-                hear("run_on_rank")
+                    wait_for("lease")
+                wait_for("run_on_rank")
                 assert job.run_on_rank(1, lambda: 5) == 5
         """)
         self.check(outcome, "barrier", "lease", "await_failure", "run_on_rank")
@@ -75,7 +75,7 @@ class InterruptTest(ranks.RanksTestCase):
                     pass
                 ranks.close()
             else:
-                hear("all_reduce")
+                wait_for("all_reduce")
                 try:
                     while True:  # the first one may have all that it needs
                         ranks.all_reduce(array.array("f", [1]))
@@ -135,17 +135,17 @@ class InterruptTest(ranks.RanksTestCase):
         self.run_ranks(2, self.INTERRUPT + """
         with muster.join(timeout=60) as job:
             seen = []
-            signal.signal(signal.SIGUSR1, lambda *_: (seen.append(job.rank), say("seen")))
+            signal.signal(signal.SIGUSR1, lambda *_: (seen.append(job.rank), notify("seen")))
             with job.communicator() as ranks:
                 if job.rank == 0:
                     interrupt(signal.SIGUSR1)
                 else:
-                    hear("seen")
+                    wait_for("seen")
                 ranks.barrier()
                 assert seen == ([0] if job.rank == 0 else [])
         """)
 
-    def test_a_process_that_nobody_catches_ends_as_by_ctrl_c(self):
+    def test_an_uncaught_interrupt_ends_the_process_as_ctrl_c_does(self):
         outcome = self.run_alone("""
             while_main_waits(lambda: os.kill(os.getpid(), signal.SIGINT))
             muster.join(coordinator="127.0.0.1:1", timeout=60)
@@ -215,13 +215,13 @@ class BlameTest(ranks.RanksTestCase):
         self.run_ranks(2, """
             with muster.join(timeout=60) as job:
                 if job.rank == 0:
-                    say("about to leave")
+                    notify("about to leave")
                     sys.exit(0)
-                hear("about to leave")
+                wait_for("about to leave")
                 assert job.await_failure(0.5) is None
         """)
 
-    def test_callbacks_hear_of_a_loss(self):
+    def test_callbacks_learn_of_a_loss(self):
         outcome = self.run_ranks(2, """
             job = muster.join(timeout=60)
             heard = threading.Event()

@@ -4,7 +4,7 @@ import ranks
 
 
 class JobTest(ranks.RanksTestCase):
-    def test_ranks_do_everything_together(self):
+    def test_ranks_use_the_whole_api(self):
         outcome = self.run_ranks(3, """
             with muster.join(timeout=60) as job:
                 rank = job.rank
@@ -182,7 +182,7 @@ class JobTest(ranks.RanksTestCase):
                     assert "contiguous" in str(error)
         """)
 
-    def test_what_disagrees_is_named_to_all(self):
+    def test_disagreements_are_named_on_all_ranks(self):
         outcome = self.run_ranks(2, """
             with muster.join(timeout=60) as job:
                 try:
@@ -203,10 +203,10 @@ class JobTest(ranks.RanksTestCase):
                     except TimeoutError as error:
                         print(type(error).__name__, error)
                     lease = job.once_per_job("let go")
-                    say("held")
+                    notify("held")
                     lease.close()
                 else:
-                    hear("held")
+                    wait_for("held")
                     with job.once_per_job("let go") as work:
                         assert work.held
                 job.barrier("late")
@@ -218,7 +218,7 @@ class JobTest(ranks.RanksTestCase):
             with muster.join(timeout=60) as job:
                 def handler(*_):
                     job.request_stop()
-                    say("asked")
+                    notify("asked")
 
                 signal.signal(signal.SIGTERM, handler)
                 steps = 0
@@ -226,7 +226,7 @@ class JobTest(ranks.RanksTestCase):
                     if steps == 3 and job.rank == 0:
                         while_main_waits(lambda: os.kill(os.getpid(), signal.SIGTERM))
                     elif steps == 3:
-                        hear("asked")  # while rank 0 waits in the barrier
+                        wait_for("asked")  # while rank 0 waits in the barrier
                     job.barrier("step")
                     steps += 1
                 assert job.all_gather(steps, encoding="json") == [4] * 2

@@ -27,14 +27,14 @@ def until(condition):
         assert time.monotonic() < end, "it never comes"
         time.sleep(0.01)
 
-def said_file(what):
+def event_file(what):
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "said " + what)
 
-def say(what):
-    open(said_file(what), "w").close()
+def notify(what):
+    open(event_file(what), "w").close()
 
-def hear(what):
-    until(lambda: os.path.exists(said_file(what)))
+def wait_for(what):
+    until(lambda: os.path.exists(event_file(what)))
 
 def main_waits():
     frame = sys._current_frames()[threading.main_thread().ident]

@@ -36,7 +36,7 @@ class SerialTest(unittest.TestCase):
         job.leave()
         self.assertTrue(job.left)
 
-    def test_objects_are_not_pickled_unless_that_is_asked_for(self):
+    def test_objects_are_only_pickled_on_request(self):
         with self.assertRaisesRegex(TypeError, "a dict is no bytes: say how.*encoding='json'"):
             self.job.broadcast({})
         with self.assertRaises(TypeError):
@@ -103,7 +103,7 @@ class SerialTest(unittest.TestCase):
         del job, group, lease, ranks_
         gc.collect()
 
-    def test_what_was_made_of_a_job_keeps_it(self):
+    def test_objects_of_a_job_keep_it(self):
         ranks_, group, lease = (lambda job: (job.communicator(), job.new_group("g", [0]), job.once_per_job("w")))(
             muster.join(environment=False))
         gc.collect()
@@ -134,7 +134,7 @@ class SerialTest(unittest.TestCase):
         with self.assertRaises(TypeError):
             encodings.vector_of(encodings.STRING)
 
-    def test_the_log_is_that_of_logging(self):
+    def test_log_lines_go_to_logging(self):
         with self.assertLogs("muster", "WARNING") as logged:
             self.job.once_per_job("dropped").close()
         self.assertIn("'dropped'", logged.output[0])
@@ -149,14 +149,14 @@ class SerialTest(unittest.TestCase):
         self.job.once_per_job("dropped").close()
         self.assertEqual(records, [])
 
-    def test_structs_are_those_of_the_header(self):
+    def test_structs_match_the_header(self):
         # size, timeout and two pointers, line with its padding, and a pointer
         self.assertEqual(ctypes.sizeof(_library.CallOptions), 48)
         self.assertEqual(ctypes.sizeof(_library.CMember), 56)
 
 
 class LogTest(ranks.RanksTestCase):
-    def test_lines_go_to_standard_error_where_nobody_has_set_logging_up(self):
+    def test_lines_go_to_standard_error_without_logging_setup(self):
         source = """
             with muster.join() as job:
                 job.once_per_job("dropped").close()
@@ -164,7 +164,7 @@ class LogTest(ranks.RanksTestCase):
         self.assertRegex(self.run_alone(source).text, "muster warning: .*'dropped'")
         self.assertEqual(self.run_alone(source, MUSTER_LOG_LEVEL="error").text, "")
 
-    def test_and_to_the_handlers_that_there_are(self):
+    def test_lines_go_to_existing_handlers(self):
         outcome = self.run_alone("""
             import logging
             logging.basicConfig(format="%(name)s %(levelname)s %(message)s")

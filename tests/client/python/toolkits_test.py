@@ -57,7 +57,7 @@ class SerialTest(unittest.TestCase):
         toolkits.sync()
         self.assertEqual(toolkits.current_job().id, "default")
 
-    def test_an_unknown_backend_is_refused_with_those_that_there_are(self):
+    def test_an_unknown_backends_error_lists_the_linked_backends(self):
         with self.assertRaisesRegex(muster.InvalidArgumentError, "'nope'; there are: gloo"):
             toolkits.initialize("nope")
 
@@ -83,7 +83,7 @@ class ToolkitsTest(ranks.RanksTestCase):
             self.assertEqual(each.status, status, text)
         return ranks.Outcome(status, text)
 
-    def test_who_and_where(self):
+    def test_ranks_and_nodes(self):
         outcome = self.run_nodes("""
             import logging
             assert get_rank() == int(os.environ["RANK"]) and get_local_rank() == int(os.environ["LOCAL_RANK"])
@@ -164,7 +164,7 @@ class ToolkitsTest(ranks.RanksTestCase):
             finalize()
         """)
 
-    def test_an_error_reaches_all_who_wait_with_the_name_of_its_rank(self):
+    def test_all_waiting_ranks_get_the_error_with_its_rank(self):
         self.run_nodes("""
             job = initialize()
 
@@ -220,7 +220,7 @@ class ToolkitsTest(ranks.RanksTestCase):
             finalize()
         """)
 
-    def test_the_first_of_some_ranks_sees_what_they_offer(self):
+    def test_the_first_rank_sees_all_offers(self):
         self.run_nodes(f"""
             job = initialize()
             rank = job.rank
@@ -250,18 +250,18 @@ class ToolkitsTest(ranks.RanksTestCase):
             finalize()
         """)
 
-    def test_a_killed_runner_is_named_to_all_who_wait(self):
+    def test_all_waiting_ranks_learn_of_a_killed_runner(self):
         outcome = self.run_ranks(3, IMPORTS + """
             job = initialize()
 
             def die():
-                hear("0 waits")
-                hear("2 waits")
+                wait_for("0 waits")
+                wait_for("2 waits")
                 os._exit(9)
 
             run_once_per_node(lambda: 1)
             if job.rank != 1:
-                while_main_waits(lambda: say(f"{job.rank} waits"))
+                while_main_waits(lambda: notify(f"{job.rank} waits"))
             try:
                 compute_and_broadcast(die, 1)
             except muster.AbortedError as error:

@@ -83,7 +83,7 @@ std::string RefusalOf(const Json& header, const std::string& data = "abcd") {
   return Refusal(Sealed(header.dump(), data));
 }
 
-TEST(DamagedFileTest, TheUndamagedOnesAreRead) {
+TEST(DamagedFileTest, UndamagedFilesAreRead) {
   EXPECT_TRUE(ReadSafetensors(Sample()).ok());
   const auto one = ReadSafetensors(Sealed(OneTensor().dump(), "abcd"));
   ASSERT_TRUE(one.ok()) << one.status();
@@ -129,7 +129,7 @@ TEST(DamagedFileTest, HugeHeaderLengths) {
   }
 }
 
-TEST(DamagedFileTest, HeadersThatAreNoObject) {
+TEST(DamagedFileTest, NonObjectHeaders) {
   for (const std::string header : {"", "[]", "null", "{", "{}x", "\xff", "1e999999"}) {
     EXPECT_THAT(Refusal(Sealed(header, "")), HasSubstr("header")) << header;
   }
@@ -139,7 +139,7 @@ TEST(DamagedFileTest, HeadersThatAreNoObject) {
   EXPECT_THAT(Refusal(Sealed(nested, "")), HasSubstr("__metadata__"));
 }
 
-TEST(DamagedFileTest, OtherWritersFiles) {
+TEST(DamagedFileTest, FilesOfOtherWriters) {
   EXPECT_THAT(Refusal(Sealed("{}", "")), HasSubstr("not written by a muster::Workspace"));
   EXPECT_THAT(Refusal(Sealed(R"({"__metadata__":{"format":"pt"}})", "")),
               HasSubstr("not written by a muster::Workspace"));

@@ -19,8 +19,8 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 // Starts ranks, two on each node.
-Ranks Start(int size, const Words& steps) {
-  Words all = {"quiet"};
+Ranks Start(int size, const Args& steps) {
+  Args all = {"quiet"};
   all.insert(all.end(), steps.begin(), steps.end());
   return Ranks(size, 2, RankCommand(all));
 }
@@ -43,7 +43,7 @@ TEST(WorkspaceRanksTest, EveryRankReadsWhatEveryRankWrote) {
   }
 }
 
-TEST(WorkspaceRanksTest, OfAKilledWriterAWholeVersionIsLeft) {
+TEST(WorkspaceRanksTest, AKilledWriterLeavesAWholeVersion) {
   const Ranks ranks = Start(3, {"read-of-the-killed=" + MakeTempDir()});
   ASSERT_TRUE(ranks[0].WaitForOutput("writing"));
   ranks[0].Signal(SIGKILL);

@@ -50,7 +50,7 @@ std::vector<T> Elements(const Configuration& configuration, const std::string& n
   return span.ok() ? std::vector<T>(span->begin(), span->end()) : std::vector<T>();
 }
 
-TEST(WorkspaceTest, WhatOneRankWritesEveryRankReads) {
+TEST(WorkspaceTest, EveryRankReadsWhatARankWrote) {
   const std::string folder = MakeTempDir() + "/new/folder";
   const Workspace writer = OpenAs(folder, 0);
   const Workspace other = OpenAs(folder, 1);
@@ -215,7 +215,7 @@ TEST(WorkspaceTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ((*workspace.Read(0))->json, "\"old\"");
 }
 
-TEST(WorkspaceTest, WhatIsNoFileIsNamed) {
+TEST(WorkspaceTest, APathThatIsNotAFileIsNamed) {
   const std::string folder = MakeTempDir();
   const Workspace workspace = OpenAs(folder, 0);
   ASSERT_EQ(mkfifo((folder + "/rank-1.safetensors").c_str(), 0600), 0);

@@ -17,12 +17,12 @@
 namespace allreduce {
 namespace {
 
+using ::muster::testing::Args;
 using ::muster::testing::Exit;
 using ::muster::testing::kSuccess;
 using ::muster::testing::LaunchCommand;
 using ::muster::testing::Process;
 using ::muster::testing::Runfile;
-using ::muster::testing::Words;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -42,8 +42,8 @@ Ended Finish(const std::vector<std::string>& command) {
 
 std::string ProgramPath() { return Runfile("examples/allreduce/allreduce"); }
 
-Ended RunRanks(int ranks, const Words& flags) {
-  Words program = {ProgramPath(), "--backend", "gloo"};
+Ended RunRanks(int ranks, const Args& flags) {
+  Args program = {ProgramPath(), "--backend", "gloo"};
   program.insert(program.end(), flags.begin(), flags.end());
   return Finish(LaunchCommand({"--nproc-per-node", absl::StrCat(ranks), "--no-prefix"}, program));
 }

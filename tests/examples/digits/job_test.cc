@@ -13,19 +13,19 @@
 namespace digits {
 namespace {
 
+using ::muster::testing::Args;
 using ::muster::testing::Exit;
 using ::muster::testing::kSuccess;
 using ::muster::testing::LaunchCommand;
 using ::muster::testing::Process;
 using ::muster::testing::Ranks;
-using ::muster::testing::Words;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr Exit kFailure = {false, 1};
 
 // Returns the command for `ranks` ranks on one node.
-Words Launch(int ranks, const Words& flags) {
+Args Launch(int ranks, const Args& flags) {
   return LaunchCommand({"--nproc-per-node", absl::StrCat(ranks), "--no-prefix"},
                        CommandAlone(flags));
 }
@@ -34,7 +34,7 @@ Curve CurveAlone(const std::vector<std::string>& flags) { return RunForCurve(Com
 
 // Starts the program on four ranks, two on each of two nodes. There is no launcher, so the test
 // sees how each rank ends.
-Ranks TwoNodesOfTwo(const Words& flags) { return Ranks(4, 2, CommandAlone(flags)); }
+Ranks TwoNodesOfTwo(const Args& flags) { return Ranks(4, 2, CommandAlone(flags)); }
 
 class WorldSize : public testing::TestWithParam<int> {};
 

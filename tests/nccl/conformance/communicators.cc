@@ -72,8 +72,8 @@ std::string DoInit(RankState& rank, const Command& command) {
 
 ncclResult_t State(ncclComm_t comm) {
   ncclResult_t state = ncclSuccess;
-  const ncclResult_t asked = ncclCommGetAsyncError(comm, &state);
-  return asked == ncclSuccess ? state : asked;
+  const ncclResult_t called = ncclCommGetAsyncError(comm, &state);
+  return called == ncclSuccess ? state : called;
 }
 
 // Polls until the state is not one of `passing`, or the time is over. Returns the last state.

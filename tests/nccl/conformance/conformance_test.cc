@@ -27,9 +27,9 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr int kAnswerSeconds = 30;
 
-class Rehearsal {
+class ScenarioRun {
  public:
-  Rehearsal(const std::string& program, Scenario scenario)
+  ScenarioRun(const std::string& program, Scenario scenario)
       : scenario_(std::move(scenario)), directory_(MakeTempDir()) {
     for (int rank = 0; rank < scenario_.ranks; ++rank) {
       ranks_.push_back(std::make_unique<RankProcess>(program, rank, EnvOf(rank), LogOf(rank)));
@@ -136,8 +136,8 @@ class ScenarioTest : public ::testing::Test {
     scenario.name = std::filesystem::path(path_).stem().string();
     for (const std::string& error : scenario.errors) ADD_FAILURE() << path_ << " " << error;
     ASSERT_FALSE(scenario.steps.empty()) << path_;
-    Rehearsal rehearsal(program_, std::move(scenario));
-    if (!HasFailure()) rehearsal.TakeSteps();
+    ScenarioRun run(program_, std::move(scenario));
+    if (!HasFailure()) run.TakeSteps();
   }
 
  private:

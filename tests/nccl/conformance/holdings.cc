@@ -14,7 +14,7 @@
 
 namespace fake_cuda {
 // Weak, because the program may run on another libcudart than the tests' own.
-__attribute__((weak)) Counters Live();
+__attribute__((weak)) Counters CurrentCounters();
 }  // namespace fake_cuda
 
 namespace muster::testing {
@@ -46,7 +46,8 @@ Holdings Now() {
   }
   CountFiles(&holdings);
   CountSharedMemory(&holdings);
-  if (fake_cuda::Live != nullptr) holdings["device-memory"] = fake_cuda::Live().device_allocations;
+  if (fake_cuda::CurrentCounters != nullptr)
+    holdings["device-memory"] = fake_cuda::CurrentCounters().device_allocations;
   return holdings;
 }
 

@@ -78,7 +78,7 @@ class RasTest : public ::testing::Test {
 
   std::string Report() {
     const absl::StatusOr<observe::RasReport> report =
-        observe::AskRas(observe::kRasHost, port_, absl::Seconds(30), kMaxBytes);
+        observe::QueryRas(observe::kRasHost, port_, absl::Seconds(30), kMaxBytes);
     EXPECT_TRUE(report.ok()) << report.status();
     if (!report.ok()) return "";
     EXPECT_EQ(report->json, NcclVersionCode() >= kFirstWithJson);

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(FakeCudaContext, QueriesOpenNone) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     int value = -1;
     cudaDeviceProp properties;
     cudaPointerAttributes attributes;
@@ -57,7 +57,7 @@ TEST(FakeCudaContext, AThreadThatHasSetNoDeviceOpensTheFirst) {
       [] { cudaStreamSynchronize(cudaStreamPerThread); },
   };
   for (const auto& call : calls) {
-    InProcess({}, [&] {
+    ExpectInProcess({}, [&] {
       ASSERT_EQ(cudaSetDevice(2), cudaSuccess);
       EXPECT_THAT(fake_cuda::OpenedDevices(), ElementsAre(2));
       EXPECT_THAT(OpenedBy(call), ElementsAre(0, 2));
@@ -66,7 +66,7 @@ TEST(FakeCudaContext, AThreadThatHasSetNoDeviceOpensTheFirst) {
 }
 
 TEST(FakeCudaContext, SettingADeviceOpensIt) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     EXPECT_THAT(OpenedBy([] { cudaSetDevice(5); }), ElementsAre(5));
     int device = -1;
     EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
@@ -77,16 +77,16 @@ TEST(FakeCudaContext, SettingADeviceOpensIt) {
 
 TEST(FakeCudaContext, AForeignDeviceEndsTheProcess) {
   const Environment only = {{"FAKE_CUDA_ONLY_DEVICE", "1"}};
-  InProcess(only, [] {
+  ExpectInProcess(only, [] {
     EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
     EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
   });
-  const RankEnd end = EndOf([] { cudaFree(nullptr); }, only);
+  const RankExit end = RunInProcess([] { cudaFree(nullptr); }, only);
   EXPECT_THAT(end.output, HasSubstr("VIOLATION: the process opens device 0"));
 }
 
 TEST(FakeCudaContext, TheDriverSeesTheSameContexts) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     auto* const current = Driver<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent");
     auto* const set = Driver<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent");
     auto* const state = Driver<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState");
@@ -110,8 +110,8 @@ TEST(FakeCudaContext, TheDriverSeesTheSameContexts) {
   });
 }
 
-TEST(FakeCudaContext, WhatIsNotModelledIsRefusedByName) {
-  InProcess({}, [] {
+TEST(FakeCudaContext, UnsupportedFeaturesAreRejectedByName) {
+  ExpectInProcess({}, [] {
     void* function = &function;
     cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
     EXPECT_EQ(cudaGetDriverEntryPointByVersion("cuMulticastCreate", &function, 12010,
@@ -120,7 +120,7 @@ TEST(FakeCudaContext, WhatIsNotModelledIsRefusedByName) {
     EXPECT_EQ(function, nullptr);
     EXPECT_EQ(result, cudaDriverEntryPointSymbolNotFound);
   });
-  const RankEnd end = EndOf([] {
+  const RankExit end = RunInProcess([] {
     int value = 0;
     cudaDeviceGetAttribute(&value, cudaDevAttrTextureAlignment, 0);
   });

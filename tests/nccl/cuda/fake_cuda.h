@@ -20,7 +20,7 @@ struct Counters {
   int64_t streams = 0;  // created by the program
   int64_t events = 0;
 };
-Counters Live();
+Counters CurrentCounters();
 
 // Returns where the bytes of a device pointer, or of pinned host memory, lie in this process.
 // Returns null if the device cannot reach the whole range, as in pageable memory.

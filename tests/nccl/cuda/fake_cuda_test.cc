@@ -31,8 +31,8 @@ std::string UuidOf(int device) {
   return std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
 }
 
-TEST(FakeCudaTest, TheEnvironmentSaysWhichDevicesThereAre) {
-  InProcess({{"FAKE_CUDA_DEVICES", "3"}}, [] {
+TEST(FakeCudaTest, TheEnvironmentSetsTheDevices) {
+  ExpectInProcess({{"FAKE_CUDA_DEVICES", "3"}}, [] {
     EXPECT_EQ(DeviceCount(), 3);
     EXPECT_NE(UuidOf(0), UuidOf(1));
     EXPECT_EQ(cudaSetDevice(3), cudaErrorInvalidDevice);
@@ -42,7 +42,7 @@ TEST(FakeCudaTest, TheEnvironmentSaysWhichDevicesThereAre) {
 }
 
 TEST(FakeCudaTest, VisibleDevicesAreRenumbered) {
-  InProcess({{"FAKE_CUDA_DEVICES", "4"}, {"CUDA_VISIBLE_DEVICES", "2,0"}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_DEVICES", "4"}, {"CUDA_VISIBLE_DEVICES", "2,0"}}, [] {
     EXPECT_EQ(DeviceCount(), 2);
     char id[32];
     ASSERT_EQ(cudaDeviceGetPCIBusId(id, sizeof id, 0), cudaSuccess);
@@ -51,12 +51,12 @@ TEST(FakeCudaTest, VisibleDevicesAreRenumbered) {
 }
 
 TEST(FakeCudaTest, ThereMayBeNoDevice) {
-  InProcess({{"CUDA_VISIBLE_DEVICES", ""}}, [] {
+  ExpectInProcess({{"CUDA_VISIBLE_DEVICES", ""}}, [] {
     int count = -1;
     EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorNoDevice);
     EXPECT_EQ(count, 0);
   });
-  InProcess({{"FAKE_CUDA_DRIVER", "old"}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_DRIVER", "old"}}, [] {
     int count = -1;
     EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorInsufficientDriver);
     EXPECT_STREQ(cudaGetErrorString(cudaErrorInsufficientDriver),
@@ -65,7 +65,7 @@ TEST(FakeCudaTest, ThereMayBeNoDevice) {
 }
 
 TEST(FakeCudaTest, CopiesReachDeviceMemoryAndTheHostDoesNot) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     int* device = nullptr;
     const int sent[] = {1, 2, 3};
     int received[3] = {};
@@ -76,11 +76,11 @@ TEST(FakeCudaTest, CopiesReachDeviceMemoryAndTheHostDoesNot) {
     EXPECT_EQ(received[1], 3);
     EXPECT_EQ(cudaMemcpy(received, sent, sizeof sent, cudaMemcpyDeviceToHost),
               cudaErrorInvalidValue);
-    EXPECT_EQ(fake_cuda::Live().device_allocations, 1);
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_allocations, 1);
     EXPECT_EQ(cudaFree(device), cudaSuccess);
-    EXPECT_EQ(fake_cuda::Live().device_bytes, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_bytes, 0);
   });
-  const RankEnd end = EndOf([] {
+  const RankExit end = RunInProcess([] {
     int* device = nullptr;
     EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&device), sizeof(int)), cudaSuccess);
     *device = 1;
@@ -89,7 +89,7 @@ TEST(FakeCudaTest, CopiesReachDeviceMemoryAndTheHostDoesNot) {
 }
 
 TEST(FakeCudaTest, MemoryIsLimited) {
-  InProcess({{"FAKE_CUDA_MEMORY", "1000"}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_MEMORY", "1000"}}, [] {
     void* first = nullptr;
     void* second = nullptr;
     EXPECT_EQ(cudaMalloc(&first, 600), cudaSuccess);
@@ -99,8 +99,8 @@ TEST(FakeCudaTest, MemoryIsLimited) {
   });
 }
 
-TEST(FakeCudaTest, PointersTellWhatTheyAre) {
-  InProcess({}, [] {
+TEST(FakeCudaTest, PointersHaveAttributes) {
+  ExpectInProcess({}, [] {
     ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
     char* device = nullptr;
     char* pinned = nullptr;
@@ -119,7 +119,7 @@ TEST(FakeCudaTest, PointersTellWhatTheyAre) {
 }
 
 TEST(FakeCudaTest, StreamsWorkInOrderAndBesideEachOther) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     cudaStream_t blocked = nullptr;
     cudaStream_t free = nullptr;
     ASSERT_EQ(cudaStreamCreateWithFlags(&blocked, cudaStreamNonBlocking), cudaSuccess);
@@ -141,12 +141,12 @@ TEST(FakeCudaTest, StreamsWorkInOrderAndBesideEachOther) {
     EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
     EXPECT_EQ(cudaStreamDestroy(blocked), cudaSuccess);
     EXPECT_EQ(cudaStreamDestroy(free), cudaSuccess);
-    EXPECT_EQ(fake_cuda::Live().streams + fake_cuda::Live().events, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().streams + fake_cuda::CurrentCounters().events, 0);
   });
 }
 
 TEST(FakeCudaTest, TheDefaultStreamWaitsForOrdinaryStreamsOnly) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     cudaStream_t ordinary = nullptr;
     cudaStream_t apart = nullptr;
     ASSERT_EQ(cudaStreamCreate(&ordinary), cudaSuccess);
@@ -200,7 +200,7 @@ class Order {
 };
 
 void ExpectUnordered(const std::function<void(Order&)>& body, const std::string& what) {
-  const RankEnd end = EndOf([&] {
+  const RankExit end = RunInProcess([&] {
     Order order;
     body(order);
   });
@@ -238,8 +238,8 @@ TEST(FakeCudaTest, WorkOnTheSameMemoryThatNothingOrdersEndsTheProcess) {
       "reads memory that a kernel on another stream writes");
 }
 
-TEST(FakeCudaTest, WhatEventsAndTheHostOrderIsInOrder) {
-  InProcess({}, [] {
+TEST(FakeCudaTest, EventsAndTheHostOrderWork) {
+  ExpectInProcess({}, [] {
     Order order;
     cudaStream_t ordinary = nullptr;
     ASSERT_EQ(cudaStreamCreate(&ordinary), cudaSuccess);
@@ -264,7 +264,7 @@ TEST(FakeCudaTest, WhatEventsAndTheHostOrderIsInOrder) {
 }
 
 TEST(FakeCudaTest, ADestroyedStreamMustNotBeUsed) {
-  const RankEnd end = EndOf([] {
+  const RankExit end = RunInProcess([] {
     cudaStream_t stream = nullptr;
     EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
     EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);

@@ -53,7 +53,7 @@ void LoadKernel() {
 }
 
 TEST(FakeCudaImplicitSync, FreeingWaits) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     void* device = nullptr;
     void* host = nullptr;
     static char registered[100];
@@ -66,13 +66,13 @@ TEST(FakeCudaImplicitSync, FreeingWaits) {
   });
 }
 
-TEST(FakeCudaImplicitSync, AllocatingAndLoadingMay) {
-  InProcess({}, [] {
+TEST(FakeCudaImplicitSync, AllocatingAndLoadingMayWait) {
+  ExpectInProcess({}, [] {
     EXPECT_FALSE(Waits(Malloc));
     EXPECT_FALSE(Waits(HostAlloc));
     EXPECT_FALSE(Waits(LoadKernel));
   });
-  InProcess({{"FAKE_CUDA_IMPLICIT_SYNC", "all"}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_IMPLICIT_SYNC", "all"}}, [] {
     EXPECT_TRUE(Waits(Malloc));
     EXPECT_TRUE(Waits(HostAlloc));
     EXPECT_TRUE(Waits(LoadKernel));
@@ -81,7 +81,7 @@ TEST(FakeCudaImplicitSync, AllocatingAndLoadingMay) {
 }
 
 TEST(FakeCudaPool, AllocatesAndFreesInOrderOfAStream) {
-  InProcess({{"FAKE_CUDA_IMPLICIT_SYNC", "all"}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_IMPLICIT_SYNC", "all"}}, [] {
     cudaMemPoolProps properties = {};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -93,13 +93,13 @@ TEST(FakeCudaPool, AllocatesAndFreesInOrderOfAStream) {
     EXPECT_FALSE(Waits([&] { cudaMallocFromPoolAsync(&memory, 100, pool, stream); }));
     EXPECT_FALSE(Waits([&] { cudaFreeAsync(memory, stream); }));
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    EXPECT_EQ(fake_cuda::Live().device_allocations, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_allocations, 0);
     EXPECT_EQ(cudaMemPoolDestroy(pool), cudaSuccess);
   });
 }
 
 TEST(FakeCudaRegistered, HostMemoryKeepsItsAddress) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     static char memory[100];
     void* device = nullptr;
     EXPECT_EQ(cudaHostGetDevicePointer(&device, memory, 0), cudaErrorInvalidValue);

@@ -77,7 +77,7 @@ int* Pinned() {
 }
 
 TEST(FakeCudaKernel, ReadsACopyOfItsArgumentsAndReachesDeviceMemory) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const int sent[] = {1, 2, 3};
     int received[3] = {};
     int* device = nullptr;
@@ -90,7 +90,7 @@ TEST(FakeCudaKernel, ReadsACopyOfItsArgumentsAndReachesDeviceMemory) {
 }
 
 TEST(FakeCudaKernel, TheStreamsLaterWorkWaitsForIt) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const cudaStream_t stream = NewStream();
     int* const flag = Pinned();
     cudaEvent_t begun = nullptr;
@@ -114,7 +114,7 @@ TEST(FakeCudaKernel, TheStreamsLaterWorkWaitsForIt) {
 }
 
 TEST(FakeCudaKernel, NeedsAStreamOfTheCurrentDevice) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const cudaStream_t stream = NewStream();
     ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
     EXPECT_EQ(Launch(AddKernel, AddArguments{}, stream), CUDA_ERROR_INVALID_HANDLE);
@@ -122,7 +122,7 @@ TEST(FakeCudaKernel, NeedsAStreamOfTheCurrentDevice) {
 }
 
 TEST(FakeCudaKernel, AnUnknownAttributeEndsTheProcess) {
-  const RankEnd end = EndOf([] {
+  const RankExit end = RunInProcess([] {
     CUlaunchAttribute attribute = {};
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     Launch(AddKernel, AddArguments{}, nullptr, &attribute);
@@ -133,7 +133,7 @@ TEST(FakeCudaKernel, AnUnknownAttributeEndsTheProcess) {
 // ---- A device that fails ----
 
 TEST(FakeCudaFailure, AFailedKernelSpoilsAllLaterCalls) {
-  InProcess({{"FAKE_CUDA_ERRORS", "kernel=700@2"}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_ERRORS", "kernel=700@2"}}, [] {
     const cudaStream_t stream = NewStream();
     int* const flag = Pinned();
     *flag = 1;
@@ -150,7 +150,7 @@ TEST(FakeCudaFailure, AFailedKernelSpoilsAllLaterCalls) {
 }
 
 TEST(FakeCudaFailure, EndsWaitsForAKernelThatHangs) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const cudaStream_t stream = NewStream();
     int* const flag = Pinned();
     EXPECT_EQ(Launch(WaitKernel, flag, stream), CUDA_SUCCESS);

@@ -12,7 +12,7 @@ namespace muster::testing {
 namespace {
 
 TEST(FakeCudaPerThreadStream, EachThreadHasItsOwn) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     StreamGate gate;
     std::thread other([&] {
       fake_cuda::Launch({cudaStreamPerThread}, gate.work());
@@ -24,12 +24,12 @@ TEST(FakeCudaPerThreadStream, EachThreadHasItsOwn) {
     EXPECT_EQ(cudaStreamSynchronize(cudaStreamPerThread), cudaSuccess);
     gate.open = true;
     other.join();
-    EXPECT_EQ(fake_cuda::Live().streams, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().streams, 0);
   });
 }
 
 TEST(FakeCudaPerThreadStream, TheLegacyStreamWaitsForIt) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     StreamGate gate;
     fake_cuda::Launch({cudaStreamPerThread}, gate.work());
     fake_cuda::Launch({cudaStreamLegacy}, [] {});
@@ -41,7 +41,7 @@ TEST(FakeCudaPerThreadStream, TheLegacyStreamWaitsForIt) {
 }
 
 TEST(FakeCudaPerThreadStream, ItIsOfTheCurrentDevice) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     int device = -1;
     unsigned long long first = 0;
     unsigned long long second = 0;
@@ -56,14 +56,14 @@ TEST(FakeCudaPerThreadStream, ItIsOfTheCurrentDevice) {
 }
 
 TEST(FakeCudaPerThreadStream, DefaultStreamsCannotBeDestroyed) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     EXPECT_EQ(cudaStreamDestroy(nullptr), cudaErrorInvalidResourceHandle);
     EXPECT_EQ(cudaStreamDestroy(cudaStreamPerThread), cudaErrorInvalidResourceHandle);
   });
 }
 
 TEST(FakeCudaEvent, IsOfTheDeviceOnWhichItWasMade) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     cudaEvent_t event = nullptr;
     ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
     ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);

@@ -20,14 +20,14 @@ namespace muster::testing {
 using Environment = std::map<std::string, std::string>;
 
 // Runs `body` in a new process, and expects it to succeed.
-inline void InProcess(const Environment& env, const std::function<void()>& body) {
+inline void ExpectInProcess(const Environment& env, const std::function<void()>& body) {
   ExpectForked(
-      1, [&](int, Board&) { body(); }, env);
+      1, [&](int, IdExchange&) { body(); }, env);
 }
 
-inline RankEnd EndOf(const std::function<void()>& body, const Environment& env = {}) {
+inline RankExit RunInProcess(const std::function<void()>& body, const Environment& env = {}) {
   return RunForked(
-      1, [&](int, Board&) { body(); }, env)[0];
+      1, [&](int, IdExchange&) { body(); }, env)[0];
 }
 
 // Returns an entry point of the driver, which must exist: Driver<decltype(cuMemMap)>("cuMemMap").

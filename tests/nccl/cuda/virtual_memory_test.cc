@@ -85,10 +85,10 @@ char* Map(const CuMem& mem, CUmemGenericAllocationHandle handle) {
 CUdeviceptr AddressOf(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 TEST(FakeCudaVirtualMemory, LivesAsLongAsItIsMappedOrHeld) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const CuMem mem;
     const auto handle = Create(mem, On(CU_MEM_LOCATION_TYPE_DEVICE, 0));
-    EXPECT_EQ(fake_cuda::Live().device_bytes, static_cast<int64_t>(kBytes));
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_bytes, static_cast<int64_t>(kBytes));
     char* const memory = Map(mem, handle);
     EXPECT_EQ(mem.release(handle), CUDA_SUCCESS);
     const std::string sent = "sent";
@@ -105,22 +105,22 @@ TEST(FakeCudaVirtualMemory, LivesAsLongAsItIsMappedOrHeld) {
     EXPECT_EQ(base, AddressOf(memory));
     EXPECT_EQ(size, kBytes);
     EXPECT_EQ(mem.unmap(base, size), CUDA_SUCCESS);
-    EXPECT_EQ(fake_cuda::Live().device_bytes, static_cast<int64_t>(kBytes));
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_bytes, static_cast<int64_t>(kBytes));
     EXPECT_EQ(mem.release(retained), CUDA_SUCCESS);
-    EXPECT_EQ(fake_cuda::Live().device_bytes, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_bytes, 0);
     EXPECT_EQ(mem.free(base, size), CUDA_SUCCESS);
   });
 }
 
 TEST(FakeCudaVirtualMemory, TheHostTouchesOnlyItsOwn) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const CuMem mem;
     char* const memory = Map(mem, Create(mem, On(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0)));
     EXPECT_EQ(Allow(mem, AddressOf(memory), CU_MEM_LOCATION_TYPE_HOST_NUMA), CUDA_SUCCESS);
     memory[3] = 'x';
     EXPECT_EQ(*static_cast<char*>(fake_cuda::Reach(memory + 3, 1)), 'x');
   });
-  const RankEnd end = EndOf([] {
+  const RankExit end = RunInProcess([] {
     const CuMem mem;
     char* const memory = Map(mem, Create(mem, On(CU_MEM_LOCATION_TYPE_DEVICE, 0)));
     EXPECT_NE(Allow(mem, AddressOf(memory), CU_MEM_LOCATION_TYPE_HOST_NUMA), CUDA_SUCCESS);
@@ -131,7 +131,7 @@ TEST(FakeCudaVirtualMemory, TheHostTouchesOnlyItsOwn) {
 }
 
 TEST(FakeCudaVirtualMemory, IsLimitedAndOfAGranularity) {
-  InProcess({{"FAKE_CUDA_MEMORY", std::to_string(kBytes)}}, [] {
+  ExpectInProcess({{"FAKE_CUDA_MEMORY", std::to_string(kBytes)}}, [] {
     const CuMem mem;
     const CUmemAllocationProp device = On(CU_MEM_LOCATION_TYPE_DEVICE, 0);
     size_t granularity = 0;
@@ -146,7 +146,7 @@ TEST(FakeCudaVirtualMemory, IsLimitedAndOfAGranularity) {
 }
 
 TEST(FakeCudaVirtualMemory, AReleasedHandleMustNotBeUsed) {
-  const RankEnd end = EndOf([] {
+  const RankExit end = RunInProcess([] {
     const CuMem mem;
     const auto handle = Create(mem, On(CU_MEM_LOCATION_TYPE_DEVICE, 0));
     EXPECT_EQ(mem.release(handle), CUDA_SUCCESS);
@@ -162,17 +162,17 @@ struct Exported {
   int file;
 };
 
-void Offer(Board& board, int slot, int file) {
+void Offer(IdExchange& exchange, int slot, int file) {
   const Exported exported{getpid(), file};
   ncclUniqueId id = {};
   std::memcpy(&id, &exported, sizeof exported);
-  board.Put(slot, id);
+  exchange.Put(slot, id);
 }
 
 // Returns a copy of the descriptor that the other process has offered, as if it had come over a
 // socket.
-int Taken(Board& board, int slot) {
-  const ncclUniqueId id = board.Get(slot);
+int Taken(IdExchange& exchange, int slot) {
+  const ncclUniqueId id = exchange.Get(slot);
   Exported exported;
   std::memcpy(&exported, &id, sizeof exported);
   const std::string path =
@@ -180,7 +180,7 @@ int Taken(Board& board, int slot) {
   return open(path.c_str(), O_RDWR | O_CLOEXEC);
 }
 
-void Export(Board& board) {
+void Export(IdExchange& exchange) {
   const CuMem mem;
   const auto handle = Create(mem, On(CU_MEM_LOCATION_TYPE_DEVICE, 3));
   char* const memory = Map(mem, handle);
@@ -188,13 +188,13 @@ void Export(Board& board) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   int file = -1;
   EXPECT_EQ(mem.give(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_SUCCESS);
-  Offer(board, 0, file);
-  board.Meet(2);
+  Offer(exchange, 0, file);
+  exchange.AwaitAll(2);
 }
 
-void Import(Board& board) {
+void Import(IdExchange& exchange) {
   const CuMem mem;
-  const int file = Taken(board, 0);
+  const int file = Taken(exchange, 0);
   CUmemGenericAllocationHandle handle = 0;
   ASSERT_EQ(mem.take(&handle, reinterpret_cast<void*>(static_cast<intptr_t>(file)),
                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
@@ -208,16 +208,17 @@ void Import(Board& board) {
   char* const memory = Map(mem, handle);
   EXPECT_EQ(cudaMemcpy(&received, memory + kBytes - 1, 1, cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_EQ(received, 42);
-  EXPECT_EQ(fake_cuda::Live().device_bytes, 0) << "it is the other process's memory";
-  board.Meet(2);
+  EXPECT_EQ(fake_cuda::CurrentCounters().device_bytes, 0) << "it is the other process's memory";
+  exchange.AwaitAll(2);
 }
 
 TEST(FakeCudaVirtualMemory, AnotherProcessMapsIt) {
-  ExpectForked(2, [](int rank, Board& board) { rank == 0 ? Export(board) : Import(board); });
+  ExpectForked(
+      2, [](int rank, IdExchange& exchange) { rank == 0 ? Export(exchange) : Import(exchange); });
 }
 
 TEST(FakeCudaVirtualMemory, OnlyExportedMemoryIsImported) {
-  InProcess({}, [] {
+  ExpectInProcess({}, [] {
     const CuMem mem;
     const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     CUmemGenericAllocationHandle handle = 0;
@@ -230,7 +231,7 @@ TEST(FakeCudaVirtualMemory, OnlyExportedMemoryIsImported) {
 // ---- cudaIpc ----
 
 TEST(FakeCudaIpc, AnotherProcessMapsAnAllocation) {
-  ExpectForked(2, [](int rank, Board& board) {
+  ExpectForked(2, [](int rank, IdExchange& exchange) {
     cudaIpcMemHandle_t handle = {};
     ncclUniqueId id = {};
     static_assert(sizeof handle <= sizeof id);
@@ -241,9 +242,9 @@ TEST(FakeCudaIpc, AnotherProcessMapsAnAllocation) {
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       ASSERT_EQ(cudaIpcGetMemHandle(&handle, memory), cudaSuccess);
       std::memcpy(&id, &handle, sizeof handle);
-      board.Put(0, id);
+      exchange.Put(0, id);
     } else {
-      id = board.Get(0);
+      id = exchange.Get(0);
       std::memcpy(&handle, &id, sizeof handle);
       ASSERT_EQ(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess), cudaSuccess);
       char received = 0;
@@ -252,7 +253,7 @@ TEST(FakeCudaIpc, AnotherProcessMapsAnAllocation) {
       EXPECT_EQ(received, 42);
       EXPECT_EQ(cudaIpcCloseMemHandle(memory), cudaSuccess);
     }
-    board.Meet(2);
+    exchange.AwaitAll(2);
   });
 }
 

@@ -22,7 +22,7 @@ struct Counters {
   int64_t threads = 0;  // includes roots without ranks: no call of NCCL ends them
   int64_t sockets = 0;  // includes those of such roots
 };
-Counters Live();
+Counters CurrentCounters();
 
 }  // namespace fake_nccl
 

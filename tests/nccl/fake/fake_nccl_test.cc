@@ -46,16 +46,16 @@ ncclResult_t Settled(ncclComm_t comm) {
 // One rank of a test, with a device, a stream and a communicator.
 class Rank {
  public:
-  Rank(int rank, int size, Board& board) : rank_(rank), size_(size) {
+  Rank(int rank, int size, IdExchange& exchange) : rank_(rank), size_(size) {
     EXPECT_EQ(cudaSetDevice(rank), cudaSuccess);
     EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
     if (rank == 0) {
       ncclUniqueId id;
       EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-      board.Put(0, id);
+      exchange.Put(0, id);
     }
     ncclConfig_t config = NonBlocking();
-    EXPECT_EQ(ncclCommInitRankConfig(&comm_, size, board.Get(0), rank, &config), ncclInProgress);
+    EXPECT_EQ(ncclCommInitRankConfig(&comm_, size, exchange.Get(0), rank, &config), ncclInProgress);
   }
 
   ncclComm_t comm() const { return comm_; }
@@ -106,22 +106,23 @@ class Rank {
 };
 
 void AwaitNothingLive() {
-  while (fake_nccl::Live().threads > 0 || fake_nccl::Live().sockets > 0) usleep(1000);
+  while (fake_nccl::CurrentCounters().threads > 0 || fake_nccl::CurrentCounters().sockets > 0)
+    usleep(1000);
 }
 
 class FakeNcclSizes : public ::testing::TestWithParam<int> {};
 
 TEST_P(FakeNcclSizes, InitReduceAndEndLeaveNothingBehind) {
-  ExpectForked(GetParam(), [](int rank, Board& board) {
-    Rank self(rank, GetParam(), board);
+  ExpectForked(GetParam(), [](int rank, IdExchange& exchange) {
+    Rank self(rank, GetParam(), exchange);
     ASSERT_EQ(Settled(self.comm()), ncclSuccess);
     self.ExpectAllReduceWorks();
     self.ExpectAllReduceWorks();
     self.End();
     AwaitNothingLive();
-    EXPECT_EQ(fake_nccl::Live().communicators, 0);
-    EXPECT_EQ(fake_cuda::Live().device_allocations, 0);
-    EXPECT_EQ(fake_cuda::Live().streams, 0);
+    EXPECT_EQ(fake_nccl::CurrentCounters().communicators, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().device_allocations, 0);
+    EXPECT_EQ(fake_cuda::CurrentCounters().streams, 0);
   });
 }
 
@@ -130,9 +131,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, FakeNcclSizes, ::testing::Values(1, 2, 4));
 // ---- Violations, which end the process ----
 
 // Runs a rank's program in a communicator of one rank.
-RankEnd Alone(const std::function<void(Rank& self)>& body) {
-  return RunForked(1, [&](int rank, Board& board) {
-    Rank self(rank, 1, board);
+RankExit Alone(const std::function<void(Rank& self)>& body) {
+  return RunForked(1, [&](int rank, IdExchange& exchange) {
+    Rank self(rank, 1, exchange);
     EXPECT_EQ(Settled(self.comm()), ncclSuccess);
     body(self);
   })[0];
@@ -147,8 +148,8 @@ TEST(FakeNcclViolations, UseAfterFree) {
 }
 
 TEST(FakeNcclViolations, RevokeWhileACallIsInProgress) {
-  const auto ends = RunForked(2, [](int rank, Board& board) {
-    Rank self(rank, 2, board);
+  const auto ends = RunForked(2, [](int rank, IdExchange& exchange) {
+    Rank self(rank, 2, exchange);
     ASSERT_EQ(Settled(self.comm()), ncclSuccess);
     if (rank == 1) return;
     EXPECT_EQ(self.Start(self.NewData(1)), ncclInProgress) << "it connects to rank 1";
@@ -185,9 +186,9 @@ TEST(FakeNcclViolations, TwoThreads) {
 }
 
 TEST(FakeNcclViolations, FreeingOneCommunicatorWhileAnotherHangs) {
-  const auto ends = RunForked(2, [](int rank, Board& board) {
+  const auto ends = RunForked(2, [](int rank, IdExchange& exchange) {
     setenv("NCCL_HOSTID", rank == 0 ? "a" : "b", 1);
-    Rank self(rank, 2, board);
+    Rank self(rank, 2, exchange);
     ASSERT_EQ(Settled(self.comm()), ncclSuccess);
     self.ExpectAllReduceWorks();
     ncclComm_t second = nullptr;
@@ -197,7 +198,7 @@ TEST(FakeNcclViolations, FreeingOneCommunicatorWhileAnotherHangs) {
       self.Start(self.NewData(1));
       ASSERT_EQ(Settled(self.comm()), ncclSuccess);
     }
-    board.Meet(2);
+    exchange.AwaitAll(2);
     if (rank == 1) raise(SIGKILL);
     while (State(self.comm()) != ncclRemoteError) usleep(100);
     ncclCommAbort(second);

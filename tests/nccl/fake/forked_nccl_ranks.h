@@ -12,7 +12,7 @@
 namespace muster::testing {
 
 // Memory that the ranks of one test share, in which they pass ids to each other.
-class Board {
+class IdExchange {
  public:
   static constexpr int kSlots = 8;
 
@@ -20,7 +20,7 @@ class Board {
   // Blocks until the id is there, and returns it.
   ncclUniqueId Get(int slot);
   // Blocks until it has been called `count` times.
-  void Meet(int count);
+  void AwaitAll(int count);
 
  private:
   volatile int put_[kSlots] = {};
@@ -28,7 +28,7 @@ class Board {
   int arrived_ = 0;
 };
 
-struct RankEnd {
+struct RankExit {
   int status = 0;      // as waitpid() returns it
   std::string output;  // standard error
 };
@@ -36,11 +36,12 @@ struct RankEnd {
 // Runs `body` in one forked process for each rank, and waits for them. Each ends with status 0,
 // unless an expectation failed in it. `env` is set in all processes. The calling process must not
 // use CUDA or NCCL.
-std::vector<RankEnd> RunForked(int size, const std::function<void(int rank, Board& board)>& body,
-                               const std::map<std::string, std::string>& env = {});
+std::vector<RankExit> RunForked(int size,
+                                const std::function<void(int rank, IdExchange& exchange)>& body,
+                                const std::map<std::string, std::string>& env = {});
 
 // Calls RunForked(), and expects that all ranks succeed.
-void ExpectForked(int size, const std::function<void(int rank, Board& board)>& body,
+void ExpectForked(int size, const std::function<void(int rank, IdExchange& exchange)>& body,
                   const std::map<std::string, std::string>& env = {});
 
 }  // namespace muster::testing

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 // Starts an all-reduce that cannot end, and aborts the communicator. No rank aborts before all have
 // met: an aborted kernel still counts its steps, as on a GPU, and so its neighbour's kernel ends
 // too.
-void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
+void ExpectAbortEndsIt(Rank& rank, IdExchange& exchange, int arrivals) {
   constexpr size_t kCount = 1'000'000;
   Buffer<float> buffer(InputOf(rank.rank(), kCount));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), kCount, ncclFloat, ncclSum, rank.comm(),
@@ -27,7 +27,7 @@ void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
             ncclSuccess);
   usleep(300'000);
   EXPECT_FALSE(rank.Idle());
-  board.Meet(arrivals);
+  exchange.AwaitAll(arrivals);
   const Clock::time_point begin = Clock::now();
   rank.Abort();
   rank.Wait();
@@ -38,34 +38,35 @@ void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
 // Connects the ranks, which NCCL does at the first collective if it uses cuMem. Returns when all
 // ranks have what they wait for, since a rank that is killed earlier may not have sent its last
 // bytes.
-void Connect(Rank& rank, Board& board) {
+void Connect(Rank& rank, IdExchange& exchange) {
   Buffer<float> buffer(InputOf(rank.rank(), 1));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, rank.comm(),
                           rank.stream()),
             ncclSuccess);
   rank.Wait();
-  board.Meet(rank.size());
+  exchange.AwaitAll(rank.size());
 }
 
 class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
 
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
-  ExpectForked(GetParam().ranks, [](int rank, Board& board) {
-    Rank self(GetParam(), rank, board);
-    Connect(self, board);
-    if (rank != 0) ExpectAbortEndsIt(self, board, 2 * self.size());
-    board.Meet(3 * self.size() - 1);
+  ExpectForked(GetParam().ranks, [](int rank, IdExchange& exchange) {
+    Rank self(GetParam(), rank, exchange);
+    Connect(self, exchange);
+    if (rank != 0) ExpectAbortEndsIt(self, exchange, 2 * self.size());
+    exchange.AwaitAll(3 * self.size() - 1);
     if (rank == 0) self.Abort();
   });
 }
 
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
-  const std::vector<RankEnd> ends = RunForked(GetParam().ranks, [](int rank, Board& board) {
-    Rank self(GetParam(), rank, board);
-    Connect(self, board);
-    if (rank == 0) kill(getpid(), SIGKILL);
-    ExpectAbortEndsIt(self, board, 2 * self.size() - 1);
-  });
+  const std::vector<RankExit> ends =
+      RunForked(GetParam().ranks, [](int rank, IdExchange& exchange) {
+        Rank self(GetParam(), rank, exchange);
+        Connect(self, exchange);
+        if (rank == 0) kill(getpid(), SIGKILL);
+        ExpectAbortEndsIt(self, exchange, 2 * self.size() - 1);
+      });
   EXPECT_TRUE(WIFSIGNALED(ends[0].status));
   for (int rank = 1; rank < GetParam().ranks; ++rank) {
     EXPECT_EQ(ends[rank].status, 0) << "rank " << rank << ":\n" << ends[rank].output;

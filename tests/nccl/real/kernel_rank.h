@@ -72,16 +72,16 @@ class Buffer {
 // One rank of a job, with a device, a stream and a communicator.
 class Rank {
  public:
-  Rank(const Layout& layout, int rank, Board& board) : rank_(rank), size_(layout.ranks) {
+  Rank(const Layout& layout, int rank, IdExchange& exchange) : rank_(rank), size_(layout.ranks) {
     SetEnvironment(layout, rank);
     EXPECT_EQ(cudaSetDevice(rank % layout.per_node), cudaSuccess);
     EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
     if (rank == 0) {
       ncclUniqueId id;
       EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-      board.Put(0, id);
+      exchange.Put(0, id);
     }
-    EXPECT_EQ(ncclCommInitRank(&comm_, size_, board.Get(0), rank), ncclSuccess);
+    EXPECT_EQ(ncclCommInitRank(&comm_, size_, exchange.Get(0), rank), ncclSuccess);
   }
 
   int rank() const { return rank_; }
@@ -105,11 +105,11 @@ class Rank {
 
 // Runs `body` on all ranks, and expects that all succeed.
 inline void ForEachRank(const Layout& layout, const std::function<void(Rank&)>& body) {
-  ExpectForked(layout.ranks, [&](int rank, Board& board) {
-    Rank self(layout, rank, board);
+  ExpectForked(layout.ranks, [&](int rank, IdExchange& exchange) {
+    Rank self(layout, rank, exchange);
     body(self);
     // Before 2.24, NCCL drops what its proxy has not begun to send when a communicator ends.
-    board.Meet(layout.ranks);
+    exchange.AwaitAll(layout.ranks);
     self.Destroy();
   });
 }

@@ -154,10 +154,10 @@ void Harness::CloseStream(Process& process) {
   Absorb(0, coordinator_->Step(now_, process.stream, StreamClosed()));
 }
 
-WaiterId Harness::Join(Process& process, JoinRequest wish, absl::Duration timeout) {
-  wish.call = Context(process, timeout);
+WaiterId Harness::Join(Process& process, JoinRequest request, absl::Duration timeout) {
+  request.call = Context(process, timeout);
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Step(now_, id, wish));
+  return Absorb(id, coordinator_->Step(now_, id, request));
 }
 
 WaiterId Harness::Rejoin(Process& process, absl::Duration timeout) {

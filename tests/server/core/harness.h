@@ -76,7 +76,8 @@ class Harness {
   WaiterId Attach(Process& process, AttachRequest request);
   WaiterId Attach(const AttachRequest& request);
   void CloseStream(Process& process);
-  WaiterId Join(Process& process, JoinRequest wish = {}, absl::Duration timeout = absl::Minutes(1));
+  WaiterId Join(Process& process, JoinRequest request = {},
+                absl::Duration timeout = absl::Minutes(1));
   CollectiveRequest Request(Process& process, CollectiveKind kind, const std::string& payload = "",
                             const std::string& group = "", std::vector<uint32_t> ranks = {});
   WaiterId Send(const CollectiveRequest& request);

@@ -50,8 +50,8 @@ inline JobStatus AllButRank3() {
   return job;
 }
 
-inline RankObservation Seen(uint32_t rank, ProcessCondition condition, const std::string& call = "",
-                            const std::string& target = "") {
+inline RankObservation Observation(uint32_t rank, ProcessCondition condition,
+                                   const std::string& call = "", const std::string& target = "") {
   RankObservation seen;
   seen.incarnation = NameOfProcess(rank);
   seen.rank = rank;

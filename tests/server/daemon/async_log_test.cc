@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr size_t kMostLines = 10;
+constexpr size_t kMaxLines = 10;
 constexpr absl::Duration kForever = absl::Minutes(1);
 
 class AsyncLogTest : public ::testing::Test {
@@ -50,8 +50,8 @@ class AsyncLogTest : public ::testing::Test {
 
   testing::TestPipe pipe_;
   const int fd_ = pipe_.OpenToWrite();
-  std::unique_ptr<AsyncLog> log_ = std::make_unique<AsyncLog>(
-      fd_, kMostLines, std::make_unique<spdlog::pattern_formatter>("%v"));
+  std::unique_ptr<AsyncLog> log_ =
+      std::make_unique<AsyncLog>(fd_, kMaxLines, std::make_unique<spdlog::pattern_formatter>("%v"));
   int logged_ = 0;
 };
 
@@ -62,7 +62,7 @@ TEST_F(AsyncLogTest, WritesLinesInTheirOrder) {
   EXPECT_THAT(Lines(), ElementsAre("line 1.", "line 2.", "line 3."));
 }
 
-TEST_F(AsyncLogTest, WhereNobodyReadsNobodyWaitsAndAFlushIsBounded) {
+TEST_F(AsyncLogTest, WithoutAReaderLoggingDoesNotBlockAndFlushIsBounded) {
   pipe_.Fill();
   Log(1000);
   EXPECT_FALSE(log_->Flush(absl::Milliseconds(1)));
@@ -84,11 +84,11 @@ TEST_F(AsyncLogTest, KeepsTheNewestLinesAndSaysHowManyAreMissing) {
       ++written;
     }
   }
-  EXPECT_GE(missing, 1000 - kMostLines - 1);
+  EXPECT_GE(missing, 1000 - kMaxLines - 1);
   EXPECT_EQ(missing + written, 1000);
 }
 
-TEST_F(AsyncLogTest, WhatIsMissingIsSaidOnce) {
+TEST_F(AsyncLogTest, MissingLinesAreReportedOnce) {
   pipe_.Fill();
   Log(1000);
   ASSERT_TRUE(pipe_.ReadUntil("line 1000."));

@@ -145,7 +145,7 @@ class HostileTlsPeerTest : public HostilePeerTest {
   }
 
   const std::string directory_ = MakeTempDir();
-  const Authority authority_;
+  const CertificateAuthority authority_;
 };
 
 TEST_F(HostilePeerTest, ACompressedMessageIsRefusedBeforeItIsInflated) {

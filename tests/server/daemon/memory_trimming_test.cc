@@ -28,13 +28,13 @@ class TrimPolicyTest : public ::testing::Test {
   absl::Duration cpu_;
 };
 
-TEST_F(TrimPolicyTest, WhatIsUnusedIsTrimmedOnce) {
+TEST_F(TrimPolicyTest, UnusedMemoryIsTrimmedOnce) {
   EXPECT_TRUE(ShouldTrim(200));
   policy_.Trimmed(20 * kMiB);
   EXPECT_FALSE(ShouldTrim(20));
 }
 
-TEST_F(TrimPolicyTest, WhatCannotBeTrimmedIsNotTriedAgainAndAgain) {
+TEST_F(TrimPolicyTest, UntrimmableMemoryIsNotRetried) {
   EXPECT_TRUE(ShouldTrim(200));
   policy_.Trimmed(190 * kMiB);
   EXPECT_FALSE(ShouldTrim(195));
@@ -42,14 +42,14 @@ TEST_F(TrimPolicyTest, WhatCannotBeTrimmedIsNotTriedAgainAndAgain) {
   EXPECT_TRUE(ShouldTrim(210));
 }
 
-TEST_F(TrimPolicyTest, WhatIsFreedLaterCountsFromTheLeastSinceThen) {
+TEST_F(TrimPolicyTest, LaterFreesCountFromTheBaseline) {
   EXPECT_TRUE(ShouldTrim(200));
   policy_.Trimmed(190 * kMiB);
   EXPECT_FALSE(ShouldTrim(50));
   EXPECT_TRUE(ShouldTrim(100));
 }
 
-TEST_F(TrimPolicyTest, WorkComesFirstButNotForEver) {
+TEST_F(TrimPolicyTest, ABusyProcessDefersTrimmingForABoundedTime) {
   int asked = 1;
   while (!ShouldTrim(200, absl::Milliseconds(900)) && asked < 100) ++asked;
   EXPECT_EQ(asked, 10);

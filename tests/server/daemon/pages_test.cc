@@ -41,7 +41,7 @@ TEST(PagesTest, MetricsAreServedWhereTheLogSays) {
       absl::StrCat("serving metrics at http://127.0.0.1:", scraped.port, "/metrics")));
   EXPECT_TRUE(scraped.daemon->process().WaitForOutput("world size"));
   EXPECT_THAT(scraped.daemon->process().Output(), Not(HasSubstr("need no credentials")));
-  const HttpAnswer answer = Get(scraped.port, "/metrics");
+  const HttpResponse answer = Get(scraped.port, "/metrics");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_THAT(answer.body, HasSubstr("\nmuster_build_info{version=\""));
@@ -59,7 +59,7 @@ TEST(PagesTest, ThePortFileGoesWithTheDaemon) {
   EXPECT_EQ(ReadFile(scraped.port_file), "");
 }
 
-TEST(PagesTest, AnAddressThatOthersReachIsToldWithWhatTheyCanRead) {
+TEST(PagesTest, AReachableAddressIsLoggedWithWhatOthersCanRead) {
   const Scraped scraped("0.0.0.0:0");
   EXPECT_TRUE(scraped.daemon->process().WaitForOutput("metrics need no credentials"));
   EXPECT_THAT(
@@ -67,13 +67,13 @@ TEST(PagesTest, AnAddressThatOthersReachIsToldWithWhatTheyCanRead) {
       AllOf(HasSubstr(absl::StrCat("0.0.0.0:", scraped.port)), HasSubstr("change nothing")));
 }
 
-TEST(PagesTest, NothingIsServedUnlessToldTo) {
+TEST(PagesTest, NothingIsServedByDefault) {
   const auto daemon = TestDaemon::Start();
   EXPECT_TRUE(daemon->process().WaitForOutput("world size"));
   EXPECT_THAT(daemon->process().Output(), Not(HasSubstr("http")));
 }
 
-TEST(PagesTest, WhatIsNoAddressIsNamedWithWhatWasExpected) {
+TEST(PagesTest, MalformedAddressesAreNamedWithTheExpectedForm) {
   for (const char* text : {"9100x", "host", ":", "70000", "::1:9100"}) {
     const auto musterd =
         Process::Start({MusterdPath(), "--listen=127.0.0.1:0", "--metrics-listen", text});

@@ -13,7 +13,7 @@
 namespace muster::daemon {
 namespace {
 
-using Verdict = PeerGuard::Verdict;
+using Result = PeerGuard::Result;
 
 // Returns the header of an HTTP/2 frame.
 std::string FrameHeader(uint8_t type, uint32_t size, uint8_t flags, uint32_t stream) {
@@ -34,14 +34,14 @@ std::string Acknowledged() { return Opening() + FrameOf(kSettings, 0, kAcknowled
 
 bool Admits(const std::string& bytes) {
   PeerGuard guard(nullptr);
-  return guard.Received(bytes) == Verdict::kFine;
+  return guard.Received(bytes) == Result::kOk;
 }
 
 // Checks that the guard's answer does not depend on how the bytes are split.
 bool AdmitsOneByOne(const std::string& bytes) {
   PeerGuard guard(nullptr);
   for (const char& byte : bytes) {
-    if (guard.Received(absl::string_view(&byte, 1)) != Verdict::kFine) return false;
+    if (guard.Received(absl::string_view(&byte, 1)) != Result::kOk) return false;
   }
   return true;
 }
@@ -54,7 +54,7 @@ TEST(HeaderGuardTest, RequestsOfAnySizeAndNumberAreAdmitted) {
 }
 
 TEST(HeaderGuardTest, AHeaderOfAWholeFrameIsAdmittedSoThatGrpcCanAnswer) {
-  EXPECT_TRUE(Admits(Acknowledged() + FrameOf(kHeaders, HeaderGuard::kMostBytes)));
+  EXPECT_TRUE(Admits(Acknowledged() + FrameOf(kHeaders, HeaderGuard::kMaxBytes)));
 }
 
 TEST(HeaderGuardTest, AHeaderInManyFramesIsCountedAsOne) {
@@ -79,18 +79,18 @@ TEST(HeaderGuardTest, BeforeTheSettingsAreAcknowledgedAllHeadersTogetherAreBound
   EXPECT_TRUE(Admits(Acknowledged() + bytes));
 }
 
-TEST(HeaderGuardTest, WhatIsInAMessageIsNoHeader) {
-  const std::string inner = FrameOf(kContinuation, HeaderGuard::kMostBytes);
+TEST(HeaderGuardTest, MessagesDoNotCountAsHeaders) {
+  const std::string inner = FrameOf(kContinuation, HeaderGuard::kMaxBytes);
   std::string data = FrameOf(kData, static_cast<uint32_t>(4 * inner.size()));
   data.resize(9);
   EXPECT_TRUE(Admits(Acknowledged() + data + inner + inner + inner + inner));
 }
 
-TEST(HeaderGuardTest, NothingIsAdmittedAfterwards) {
+TEST(HeaderGuardTest, NothingIsAdmittedAfterAViolation) {
   PeerGuard guard(nullptr);
-  EXPECT_EQ(guard.Received(Acknowledged() + FrameOf(kHeaders, 2 * HeaderGuard::kMostBytes)),
-            Verdict::kLongHeaders);
-  EXPECT_EQ(guard.Received(FrameOf(kData, 1)), Verdict::kLongHeaders);
+  EXPECT_EQ(guard.Received(Acknowledged() + FrameOf(kHeaders, 2 * HeaderGuard::kMaxBytes)),
+            Result::kHeadersTooLong);
+  EXPECT_EQ(guard.Received(FrameOf(kData, 1)), Result::kHeadersTooLong);
 }
 
 constexpr uint32_t kEmptyFrame = OpenCalls::kFrameBytes;
@@ -99,7 +99,7 @@ constexpr uint32_t kOwn = OpenCalls::kOwnBytes - OpenCalls::kCallBytes;  // of a
 // A connection whose peer has not been admitted yet.
 struct Peer {
   explicit Peer(BytePool* pool) : guard(pool) {
-    EXPECT_EQ(guard.Received(Acknowledged()), Verdict::kFine);
+    EXPECT_EQ(guard.Received(Acknowledged()), Result::kOk);
     guard.Sent(FrameOf(kSettings, 6));
   }
 
@@ -113,7 +113,7 @@ struct Peer {
     guard.Sent(FrameOf(kHeaders, 10, 0, stream) + FrameOf(kData, 10, 0, stream) +
                FrameOf(kHeaders, 10, kEndsStream, stream));
   }
-  bool Fine(const std::string& bytes) { return guard.Received(bytes) == Verdict::kFine; }
+  bool Fine(const std::string& bytes) { return guard.Received(bytes) == Result::kOk; }
 
   PeerGuard guard;
 };
@@ -123,10 +123,10 @@ TEST(OpenCallsTest, WithinItsOwnRoomAConnectionTakesNothingFromOthers) {
   Peer peer(&pool);
   EXPECT_TRUE(peer.Opens(1));
   EXPECT_TRUE(peer.Sends(1, kOwn));
-  EXPECT_EQ(peer.guard.Received(FrameOf(kData, 0)), Verdict::kHoldsTooMuch);
+  EXPECT_EQ(peer.guard.Received(FrameOf(kData, 0)), Result::kTooMuchMemory);
 }
 
-TEST(OpenCallsTest, AllShareWhatIsBeyond) {
+TEST(OpenCallsTest, AllConnectionsShareThePool) {
   BytePool pool(1000);
   Peer first(&pool);
   Peer second(&pool);
@@ -153,7 +153,7 @@ TEST(OpenCallsTest, HeadersAreHeldToo) {
   EXPECT_FALSE(peer.Fine(FrameOf(kContinuation, 0)));
 }
 
-TEST(OpenCallsTest, WhatIsAnsweredOrGivenUpIsHeldNoLonger) {
+TEST(OpenCallsTest, AnsweredAndCancelledCallsAreReleased) {
   BytePool pool(1000);
   Peer peer(&pool);
   for (uint32_t stream = 1; stream < 1000; stream += 4) {
@@ -164,7 +164,7 @@ TEST(OpenCallsTest, WhatIsAnsweredOrGivenUpIsHeldNoLonger) {
   }
 }
 
-TEST(OpenCallsTest, AnAnswerThatGoesOnEndsNothing) {
+TEST(OpenCallsTest, AnUnfinishedAnswerReleasesNothing) {
   BytePool pool(0);
   Peer peer(&pool);
   EXPECT_TRUE(peer.Opens(1) && peer.Sends(1, kOwn));
@@ -187,7 +187,7 @@ TEST(OpenCallsTest, AConnectionThatEndsGivesBackWhatItTook) {
   }
 }
 
-TEST(OpenCallsTest, WhoHasBeenAdmittedHoldsWhatItLikesAndTakesNothing) {
+TEST(OpenCallsTest, AdmittedPeersAreUnboundedAndTakeNothing) {
   BytePool pool(1000);
   Peer member(&pool);
   EXPECT_TRUE(member.Opens(1) && member.Sends(1, kOwn + 1000));
@@ -202,7 +202,7 @@ std::string Hello(char drawn) {
          "session, ciphers and so on";
 }
 
-TEST(ClientHelloTest, TellsWhatTheClientHasDrawn) {
+TEST(ClientHelloTest, ReturnsTheClientRandom) {
   ClientHello hello;
   EXPECT_TRUE(hello.Read(Hello('r')));
   EXPECT_TRUE(hello.encrypted());
@@ -219,7 +219,7 @@ TEST(ClientHelloTest, MayComeInPieces) {
   EXPECT_EQ(hello.random(), std::string(32, 'r'));
 }
 
-TEST(ClientHelloTest, WhatIsInPlainHasNone) {
+TEST(ClientHelloTest, PlaintextHasNoClientRandom) {
   ClientHello hello;
   EXPECT_FALSE(hello.Read(Acknowledged() + FrameOf(kData, 100)));
   EXPECT_FALSE(hello.encrypted());

@@ -31,12 +31,12 @@ class Scraper {
  public:
   Scraper() : port_file_(absl::StrCat(MakeTempDir(), "/metrics-port")) {}
 
-  Words Flags() const { return {"--metrics-listen=:0", "--metrics-port-file=" + port_file_}; }
+  Args Flags() const { return {"--metrics-listen=:0", "--metrics-port-file=" + port_file_}; }
 
   Series Scrape() const {
     int port = 0;
     EXPECT_TRUE(absl::SimpleAtoi(ReadFile(port_file_), &port));
-    const HttpAnswer answer = Get(port, "/metrics");
+    const HttpResponse answer = Get(port, "/metrics");
     EXPECT_EQ(answer.status, 200);
     Series series;
     for (absl::string_view line : absl::StrSplit(answer.body, '\n', absl::SkipEmpty())) {
@@ -64,12 +64,12 @@ class Scraper {
   const std::string port_file_;
 };
 
-Words With(Words flags, const Words& more) {
+Args With(Args flags, const Args& more) {
   flags.insert(flags.end(), more.begin(), more.end());
   return flags;
 }
 
-TEST(ScrapeTest, TellsOfARunningJob) {
+TEST(ScrapeTest, DescribesARunningJob) {
   const Scraper scraper;
   const auto daemon = TestDaemon::Start(With(scraper.Flags(), {"--world-size=3", "--job=train"}));
   EXPECT_THAT(scraper.Value("muster_job_state{state=\"forming\"}"), DoubleEq(1));
@@ -77,7 +77,7 @@ TEST(ScrapeTest, TellsOfARunningJob) {
   const auto run =
       LaunchAt(*daemon, 3, {"2:paced=300ms", "0:paced=0s", "1:paced=0s", gate.wait(), "leave"},
                {"--job=train", "--node-id=alpha"});
-  ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, gate.wait())) << run->Output();
+  ASSERT_TRUE(AwaitStep(*run, {0, 1, 2}, gate.wait())) << run->Output();
   const Series series = scraper.Scrape();
   EXPECT_EQ(series.at("muster_job_info{job_id=\"train\",elastic=\"false\"}"), 1);
   EXPECT_EQ(series.at("muster_job_state{state=\"running\"}"), 1);
@@ -102,20 +102,20 @@ TEST(ScrapeTest, TellsOfARunningJob) {
 }
 
 // The launcher reports the loss before the grace is over.
-TEST(ScrapeTest, TellsOfALossByItsCause) {
+TEST(ScrapeTest, CountsLossesByCause) {
   const Scraper scraper;
   const auto daemon =
       TestDaemon::Start(With(scraper.Flags(), {"--world-size=2", "--member-grace=1m"}));
   const Gate gate;
   const auto run = LaunchAt(*daemon, 2, {gate.wait(), "leave"});
-  ASSERT_TRUE(AwaitBegin(*run, {0, 1}, gate.wait())) << run->Output();
+  ASSERT_TRUE(AwaitStep(*run, {0, 1}, gate.wait())) << run->Output();
   kill(PidOf(1, *run), SIGKILL);
   EXPECT_TRUE(scraper.Await("muster_members_lost_total{cause=\"signaled\"}", 1));
   EXPECT_EQ(scraper.Value("muster_epochs_broken_total"), 1);
   EXPECT_EQ(scraper.Value("muster_job_state{state=\"failed\"}"), 1);
 }
 
-TEST(ScrapeTest, TellsOfCallsWithoutCredentials) {
+TEST(ScrapeTest, CountsUnauthenticatedCalls) {
   const Scraper scraper;
   const std::string token = absl::StrCat(MakeTempDir(), "/token");
   std::ofstream(token) << std::string(43, 't') << "\n";

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // For example when a terminal is closed, or when an administrator sends SIGHUP out of habit.
-TEST(SignalsTest, ItGoesOnServingAfterSignalsThatDoNotMeanTheEnd) {
+TEST(SignalsTest, IgnoresSignalsThatDoNotTerminate) {
   const auto daemon = TestDaemon::Start();
   Process& process = daemon->process();
   process.Signal(SIGUSR2);

@@ -26,7 +26,7 @@ using ::testing::Lt;
 
 constexpr char kToken[] = "the-token-of-this-job-4711";
 constexpr char kCheck[] = "/grpc.health.v1.Health/Check";
-constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
+constexpr char kWatch[] = "/grpc.health.v1.Health/HealthWatch";
 constexpr char kGetStatus[] = "/muster.v1.CoordinatorService/GetStatus";
 constexpr char kCutOff[] = "have shown no credentials,";
 
@@ -41,9 +41,9 @@ std::string LargeMessage() {
 }
 
 // A call that stays open after its message was received. It needs no credentials.
-class Watch {
+class HealthWatch {
  public:
-  Watch(const std::shared_ptr<grpc::Channel>& channel, const std::string& message)
+  HealthWatch(const std::shared_ptr<grpc::Channel>& channel, const std::string& message)
       : call_(grpc::GenericStub(channel).PrepareCall(&context_, kWatch, &queue_)) {
     call_->StartCall(nullptr);
     Next();
@@ -53,7 +53,7 @@ class Watch {
     call_->Read(&answer_, nullptr);
     answered_ = Next();
   }
-  ~Watch() {
+  ~HealthWatch() {
     context_.TryCancel();
     grpc::Status status;
     call_->Finish(&status, nullptr);
@@ -106,15 +106,16 @@ class UnadmittedPeerTest : public ::testing::TestWithParam<bool> {
 
   static absl::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                            const std::string& message = "") {
-    return RawCall(channel, method, message, {{kAuthorization, BearerOf(kToken)}}).status();
+    return RawCall(channel, method, message, {{kAuthorization, FormatAuthorization(kToken)}})
+        .status();
   }
 
   // Opens one call on each channel. Returns how many calls hold their messages.
-  int HeldAfter(const std::vector<std::shared_ptr<grpc::Channel>>& channels) {
+  int CountHeldMessages(const std::vector<std::shared_ptr<grpc::Channel>>& channels) {
     const std::string message = LargeMessage();
     int held = 0;
     for (const auto& channel : channels) {
-      watches_.push_back(std::make_unique<Watch>(channel, message));
+      watches_.push_back(std::make_unique<HealthWatch>(channel, message));
       held += watches_.back()->answered();
     }
     return held;
@@ -126,9 +127,9 @@ class UnadmittedPeerTest : public ::testing::TestWithParam<bool> {
   }
 
   const std::string directory_ = MakeTempDir();
-  const Authority authority_;
+  const CertificateAuthority authority_;
   std::unique_ptr<TestDaemon> daemon_;
-  std::vector<std::unique_ptr<Watch>> watches_;
+  std::vector<std::unique_ptr<HealthWatch>> watches_;
 };
 
 INSTANTIATE_TEST_SUITE_P(All, UnadmittedPeerTest, ::testing::Bool(),
@@ -136,29 +137,29 @@ INSTANTIATE_TEST_SUITE_P(All, UnadmittedPeerTest, ::testing::Bool(),
 
 TEST_P(UnadmittedPeerTest, OneConnectionHoldsNoMoreThanOneLargeMessage) {
   // After a connection is cut off, the following calls use a new one.
-  EXPECT_THAT(HeldAfter(std::vector(kMany, Dial())), Lt(kMany));
+  EXPECT_THAT(CountHeldMessages(std::vector(kMany, Dial())), Lt(kMany));
   ExpectLittleMemory();
 }
 
 TEST_P(UnadmittedPeerTest, ManyConnectionsHoldNoMoreThanOneLargeMessageTogether) {
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   for (int i = 0; i < kMany; ++i) channels.push_back(Dial());
-  EXPECT_EQ(HeldAfter(channels), 1);
+  EXPECT_EQ(CountHeldMessages(channels), 1);
   ExpectLittleMemory();
   EXPECT_THAT(Call(Dial(), kGetStatus), IsOk());  // others are not delayed
 }
 
-TEST_P(UnadmittedPeerTest, ThereIsRoomAgainWhenAConnectionEnds) {
+TEST_P(UnadmittedPeerTest, AnEndedConnectionFreesItsRoom) {
   for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(WaitUntil([this] { return HeldAfter({Dial()}) == 1; }));
+    EXPECT_TRUE(WaitUntil([this] { return CountHeldMessages({Dial()}) == 1; }));
     watches_.clear();
   }
 }
 
-TEST_P(UnadmittedPeerTest, WhoMayCallHoldsWhatItLikes) {
+TEST_P(UnadmittedPeerTest, AdmittedPeersAreNotBounded) {
   const auto channel = Dial();
   EXPECT_THAT(Call(channel, kGetStatus), IsOk());
-  EXPECT_EQ(HeldAfter(std::vector(3, channel)), 3);
+  EXPECT_EQ(CountHeldMessages(std::vector(3, channel)), 3);
 }
 
 TEST_P(UnadmittedPeerTest, TheFirstCallMayBeAsLargeAsAny) {

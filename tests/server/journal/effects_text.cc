@@ -35,24 +35,25 @@ std::string Text(const core::LeaseAnswer& answer) {
 }
 
 std::string AnswerText(const core::Answer& answer) {
-  return std::visit(Overloaded{
-                        [](const std::monostate&) { return std::string(); },
-                        [&](const core::JoinAnswer&) {
-                          return service::Whole<v1::JoinResponse>(answer)->SerializeAsString();
-                        },
-                        [](const core::CollectiveAnswer& a) { return Sizes(a); },
-                        [](const core::NodeAnswer& a) { return Text(a); },
-                        [](const core::LeaseAnswer& a) { return Text(a); },
-                        [](const core::ReleaseAnswer& a) {
-                          return absl::StrCat("settled ", absl::StrJoin(a.settled, " "));
-                        },
-                        // The core never gives this answer: inquiries bypass it.
-                        [](const core::InquiryAnswer&) { return std::string("an inquiry's"); },
-                        [](const core::ExitAnswer& a) {
-                          return absl::StrCat(a.without_leave ? "without Leave " : "", a.loss);
-                        },
-                    },
-                    answer);
+  return std::visit(
+      Overloaded{
+          [](const std::monostate&) { return std::string(); },
+          [&](const core::JoinAnswer&) {
+            return service::WholeResponse<v1::JoinResponse>(answer)->SerializeAsString();
+          },
+          [](const core::CollectiveAnswer& a) { return Sizes(a); },
+          [](const core::NodeAnswer& a) { return Text(a); },
+          [](const core::LeaseAnswer& a) { return Text(a); },
+          [](const core::ReleaseAnswer& a) {
+            return absl::StrCat("settled ", absl::StrJoin(a.settled, " "));
+          },
+          // The core never gives this answer: inquiries bypass it.
+          [](const core::InquiryAnswer&) { return std::string("an inquiry's"); },
+          [](const core::ExitAnswer& a) {
+            return absl::StrCat(a.without_leave ? "without Leave " : "", a.loss);
+          },
+      },
+      answer);
 }
 
 }  // namespace
@@ -72,8 +73,8 @@ std::string EffectsText(const core::Effects& effects, core::Time now,
     absl::StrAppend(&text, "end ", end.stream, " ", end.status.ToString(), "\n");
   }
   for (const core::LogLine& line : effects.log) {
-    absl::StrAppend(&text, "log ", static_cast<int>(line.severity), line.told ? " told " : " ",
-                    line.text, "\n");
+    absl::StrAppend(&text, "log ", static_cast<int>(line.severity),
+                    line.logged_by_launcher ? " told " : " ", line.text, "\n");
   }
   return text;
 }

@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "server/journal/narration/journal_narrator.h"
 #include "server/journal/narration/journal_timeline.h"
-#include "server/journal/narration/story.h"
-#include "server/journal/narration/trace.h"
-#include "server/journal/recorder/segment_file.h"
+#include "server/journal/narration/trace_writer.h"
+#include "server/journal/recorder/file_segment_writer.h"
 #include "server/journal/records/format.h"
 #include "server/journal/replay/reader.h"
 #include "server/journal/replay/replay_files.h"
@@ -27,7 +27,7 @@
 namespace muster::testing {
 namespace {
 
-using journal::ReplayEnd;
+using journal::ReplayResult;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -49,31 +49,31 @@ uint64_t SizeOf(const std::string& path) {
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // The timeline of a replay.
-struct Told {
-  ReplayEnd end;
+struct ReplayOutput {
+  ReplayResult end;
   std::vector<std::string> lines;
   v1::GetStatusResponse status;
 };
 
-Told Tell(const std::string& path, const journal::ReplayLimit& limit = {}) {
-  Told told;
-  journal::Timeline timeline([&](const journal::TimelineEntry& entry) {
-    told.lines.push_back(absl::StrCat(entry.kind, ": ", entry.text,
-                                      entry.count > 1 ? absl::StrCat(" x ", entry.count) : ""));
+ReplayOutput ReplayToLines(const std::string& path, const journal::ReplayLimit& limit = {}) {
+  ReplayOutput replay;
+  journal::JournalTimeline timeline([&](const journal::JournalTimelineEntry& entry) {
+    replay.lines.push_back(absl::StrCat(entry.kind, ": ", entry.text,
+                                        entry.count > 1 ? absl::StrCat(" x ", entry.count) : ""));
   });
-  journal::Story story(&timeline);
-  journal::Replayer replayer(&story);
-  told.end = journal::ReplayFiles(path, limit, &replayer);
+  journal::JournalNarrator narrator(&timeline);
+  journal::Replayer replayer(&narrator);
+  replay.end = journal::ReplayFiles(path, limit, &replayer);
   timeline.Finish();
-  if (replayer.core() != nullptr) told.status = journal::StatusAt(replayer, told.end.time);
-  return told;
+  if (replayer.core() != nullptr) replay.status = journal::StatusAt(replayer, replay.end.time);
+  return replay;
 }
 
 class JournalTest : public ::testing::Test {
  protected:
   service::ServerOptions Options(uint64_t max_bytes = 64 << 20) const {
     service::ServerOptions options = TestOptions();
-    options.journal = {path_, max_bytes, /*last_words=*/absl::Minutes(1)};
+    options.journal = {path_, max_bytes, /*flush_limit=*/absl::Minutes(1)};
     options.logger = logger_;
     return options;
   }
@@ -101,21 +101,21 @@ class JournalTest : public ::testing::Test {
       std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_));
 };
 
-TEST_F(JournalTest, ComesToTheSameAndTellsIt) {
+TEST_F(JournalTest, ReplaysTheJobAndItsTimeline) {
   RunJob(*StartServer(Options()));
-  const Told told = Tell(path_);
-  EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_THAT(told.end.notes, IsEmpty());
-  EXPECT_THAT(told.lines, Contains(HasSubstr("starts, for job 'default'")));
-  EXPECT_THAT(told.lines, Contains(HasSubstr("attach")));
-  EXPECT_THAT(told.lines, Contains(HasSubstr(" formed: 2 members")));
-  EXPECT_THAT(told.lines, Contains("collective: Barrier('step #') of the world completes x 2"));
-  EXPECT_THAT(told.lines, Contains(HasSubstr("AcquireLease('unpack'")));
-  EXPECT_THAT(told.lines, Contains(HasSubstr("every member has left")));
-  EXPECT_EQ(told.lines.back(), "end: the recording ends: the daemon has stopped");
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
+  EXPECT_THAT(replay.end.notes, IsEmpty());
+  EXPECT_THAT(replay.lines, Contains(HasSubstr("starts, for job 'default'")));
+  EXPECT_THAT(replay.lines, Contains(HasSubstr("attach")));
+  EXPECT_THAT(replay.lines, Contains(HasSubstr(" formed: 2 members")));
+  EXPECT_THAT(replay.lines, Contains("collective: Barrier('step #') of the world completes x 2"));
+  EXPECT_THAT(replay.lines, Contains(HasSubstr("AcquireLease('unpack'")));
+  EXPECT_THAT(replay.lines, Contains(HasSubstr("every member has left")));
+  EXPECT_EQ(replay.lines.back(), "end: the recording ends: the daemon has stopped");
 }
 
-TEST_F(JournalTest, ACallComesBeforeItsAnswerAndOnlyNamesLoseTheirNumbers) {
+TEST_F(JournalTest, CallsPrecedeAnswersAndOnlyNamesAreGrouped) {
   {
     const auto server = StartServer(Options());
     TestJob job(server->address(), 1);
@@ -131,7 +131,7 @@ TEST_F(JournalTest, ACallComesBeforeItsAnswerAndOnlyNamesLoseTheirNumbers) {
       job[0].set_completed(job[0].completed() + 1);
     }
   }
-  const std::vector<std::string> lines = Tell(path_).lines;
+  const std::vector<std::string> lines = ReplayToLines(path_).lines;
   const auto call = absl::c_find(lines, "call: calls of AcquireLease('shard #', job) x 2");
   const auto answer = absl::c_find(lines, "lease: answers to AcquireLease('shard #', job) x 2");
   EXPECT_LT(call, answer) << absl::StrJoin(lines, "\n");
@@ -140,17 +140,17 @@ TEST_F(JournalTest, ACallComesBeforeItsAnswerAndOnlyNamesLoseTheirNumbers) {
                               "completes x 2"));
 }
 
-TEST_F(JournalTest, GoesOnWhereADaemonBeforeHasEnded) {
+TEST_F(JournalTest, AppendsToThePreviousDaemonsJournal) {
   RunJob(*StartServer(Options()));
   RunJob(*StartServer(Options()));
-  const Told told = Tell(path_);
-  EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_EQ(std::count_if(told.lines.begin(), told.lines.end(),
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
+  EXPECT_EQ(std::count_if(replay.lines.begin(), replay.lines.end(),
                           [](const std::string& line) { return line.find("daemon: ") == 0; }),
             2);
 }
 
-TEST_F(JournalTest, HasNeitherPayloadsNorSecretsAndIsForItsOwnerAlone) {
+TEST_F(JournalTest, OmitsPayloadsAndSecretsAndIsPrivate) {
   std::string secret;
   {
     const auto server = StartServer(Options());
@@ -169,28 +169,28 @@ TEST_F(JournalTest, HasNeitherPayloadsNorSecretsAndIsForItsOwnerAlone) {
   EXPECT_EQ(file.st_mode & 0777, 0600u);
 }
 
-TEST_F(JournalTest, AnEndThatWasWrittenByHalvesIsLeftOut) {
+TEST_F(JournalTest, AnIncompleteLastBlockIsIgnored) {
   RunJob(*StartServer(Options()));
   ASSERT_EQ(truncate(path_.c_str(), static_cast<off_t>(SizeOf(path_) - 3)), 0);
-  const Told told = Tell(path_);
-  EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_THAT(told.end.notes, ElementsAre(HasSubstr("not written whole")));
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
+  EXPECT_THAT(replay.end.notes, ElementsAre(HasSubstr("not written whole")));
   // The next daemon continues after the last whole block.
   RunJob(*StartServer(Options()));
-  const Told again = Tell(path_);
+  const ReplayOutput again = ReplayToLines(path_);
   EXPECT_THAT(again.end.status, IsOk());
   EXPECT_THAT(again.end.notes, IsEmpty());
   EXPECT_EQ(again.lines.back(), "end: the recording ends: the daemon has stopped");
 }
 
-TEST_F(JournalTest, WhatComesAfterDamageIsLeftOut) {
+TEST_F(JournalTest, RecordsAfterDamageAreIgnored) {
   RunJob(*StartServer(Options()));
   std::string bytes = ReadFile(path_);
   bytes[bytes.size() - 20] ^= 1;
   std::ofstream(path_, std::ios::binary) << bytes;
-  const Told told = Tell(path_);
-  EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_THAT(told.end.notes, ElementsAre(HasSubstr("damaged at byte")));
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
+  EXPECT_THAT(replay.end.notes, ElementsAre(HasSubstr("damaged at byte")));
 }
 
 TEST_F(JournalTest, AnotherFileIsNeitherWrittenNorRead) {
@@ -198,7 +198,7 @@ TEST_F(JournalTest, AnotherFileIsNeitherWrittenNorRead) {
   RunJob(*StartServer(Options()));
   EXPECT_EQ(ReadFile(path_), "the only copy of something");
   EXPECT_THAT(log_.str(), HasSubstr("is there and is not a journal; name another file"));
-  EXPECT_THAT(Tell(path_).end.status,
+  EXPECT_THAT(ReplayToLines(path_).end.status,
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is not a journal")));
 }
 
@@ -213,12 +213,12 @@ TEST_F(JournalTest, AFileThatOthersCanReadBecomesPrivate) {
     ASSERT_EQ(chmod(path_.c_str(), before), 0);
     RunJob(*StartServer(Options()));
     EXPECT_EQ(mode(), 0600u);
-    EXPECT_THAT(Tell(path_).end.status, IsOk());
+    EXPECT_THAT(ReplayToLines(path_).end.status, IsOk());
   }
   EXPECT_EQ(log_.str().find("the journal ends"), std::string::npos) << log_.str();
 }
 
-TEST_F(JournalTest, WhatIsNoFileOfItsOwnIsNotWritten) {
+TEST_F(JournalTest, OnlyItsOwnRegularFileIsWritten) {
   const std::string target = path_ + "-of-another-name";
   Append(target, "");
   ASSERT_EQ(symlink(target.c_str(), path_.c_str()), 0);
@@ -253,12 +253,12 @@ TEST_F(JournalTest, ANewerFormatIsRefused) {
   std::string block;
   journal::Encoder::Append(record, &block);
   Append(path_, absl::StrCat(journal::kMagic, journal::EncodeFrame(block), block));
-  EXPECT_THAT(Tell(path_).end.status,
+  EXPECT_THAT(ReplayToLines(path_).end.status,
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("written by musterd 99.1; this program reads up to format")));
 }
 
-TEST_F(JournalTest, AFileThatCannotBeWrittenHoldsNobodyUp) {
+TEST_F(JournalTest, AnUnwritableFileBlocksNoStep) {
   service::ServerOptions options = Options();
   options.journal->path = "/nowhere/journal";
   RunJob(*StartServer(options));
@@ -280,9 +280,9 @@ TEST_F(JournalTest, AFullDiskEndsTheRecordingAndNothingElse) {
   RunJob(*StartServer(Options()));
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   EXPECT_THAT(log_.str(), HasSubstr("the journal ends here, and the job goes on without it"));
-  const Told told = Tell(path_);
-  EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_THAT(told.end.notes, IsEmpty());  // the half-written part was taken back
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
+  EXPECT_THAT(replay.end.notes, IsEmpty());  // the half-written part was taken back
 }
 
 // Rotation: each later segment begins at a step at which no call is parked.
@@ -318,12 +318,12 @@ class RotatedJournalTest : public JournalTest {
 
 TEST_F(RotatedJournalTest, KeepsToItsBoundAndReplaysFromEachSegment) {
   EXPECT_LE(Written(), kSmallest);
-  const Told whole = Tell(path_);
+  const ReplayOutput whole = ReplayToLines(path_);
   EXPECT_THAT(whole.end.status, IsOk());
   EXPECT_THAT(whole.end.notes, IsEmpty());
   for (int age : {3, 2, 1}) {
     unlink(journal::SegmentPath(path_, age).c_str());
-    const Told part = Tell(path_);
+    const ReplayOutput part = ReplayToLines(path_);
     EXPECT_THAT(part.end.status, IsOk());
     EXPECT_THAT(part.end.notes, IsEmpty());
     EXPECT_THAT(part.lines.front(), HasSubstr("what was before is not in the journal"));
@@ -340,17 +340,17 @@ TEST_F(RotatedJournalTest, KeepsToItsBoundAndReplaysFromEachSegment) {
 
 TEST_F(RotatedJournalTest, ADaemonThatIsKilledWhileItBeginsASegmentLeavesTheOthersReadable) {
   ASSERT_EQ(truncate(path_.c_str(), 0), 0);
-  EXPECT_THAT(Tell(path_).end.status, IsOk());
+  EXPECT_THAT(ReplayToLines(path_).end.status, IsOk());
   unlink(path_.c_str());
-  const Told told = Tell(path_);
-  EXPECT_THAT(told.end.status, IsOk());
-  EXPECT_EQ(told.status.members_size(), 2);
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
+  EXPECT_EQ(replay.status.members_size(), 2);
 }
 
 // Begins another segment during the first step of a replay, as a daemon may.
-class Rotator final : public journal::Observer {
+class Rotator final : public journal::ReplayObserver {
  public:
-  explicit Rotator(const std::string& path) : files_(path, kSmallest, "1.2.3") {}
+  explicit Rotator(const std::string& path) : segments_(path, kSmallest, "1.2.3") {}
   void OnStart(core::Time, const core::Options&) override { Rotate(); }
   void OnCheckpoint(core::Time, const core::Options&, const core::Checkpoint&) override {
     Rotate();
@@ -361,20 +361,20 @@ class Rotator final : public journal::Observer {
  private:
   void Rotate() {
     if (std::exchange(rotated_, true)) return;
-    EXPECT_THAT(files_.Open(), IsOk());
-    EXPECT_THAT(files_.Rotate(), IsOk());
+    EXPECT_THAT(segments_.Open(), IsOk());
+    EXPECT_THAT(segments_.Rotate(), IsOk());
   }
-  journal::SegmentFile files_;
+  journal::FileSegmentWriter segments_;
   bool rotated_ = false;
 };
 
-TEST_F(RotatedJournalTest, AReplayMissesNothingOfWhatIsRotatedMeanwhile) {
+TEST_F(RotatedJournalTest, ARotationDuringAReplayLosesNoStep) {
   Rotator none(path_ + "-of-another-name");
   journal::Replayer whole(&none);
   ASSERT_THAT(journal::ReplayFiles(path_, {}, &whole).status, IsOk());
   Rotator rotator(path_);
   journal::Replayer rotated(&rotator);
-  const ReplayEnd end = journal::ReplayFiles(path_, {}, &rotated);
+  const ReplayResult end = journal::ReplayFiles(path_, {}, &rotated);
   EXPECT_THAT(end.status, IsOk());
   EXPECT_THAT(end.notes, IsEmpty());
   EXPECT_EQ(rotated.steps(), whole.steps());
@@ -383,12 +383,12 @@ TEST_F(RotatedJournalTest, AReplayMissesNothingOfWhatIsRotatedMeanwhile) {
 TEST_F(JournalTest, MakesATraceOfNamedTracks) {
   RunJob(*StartServer(Options()));
   std::ostringstream out;
-  journal::Trace trace(&out);
-  journal::Story story(&trace);
-  journal::Replayer replayer(&story);
-  const ReplayEnd end = journal::ReplayFiles(path_, {}, &replayer);
-  story.Finish(end.time);
-  trace.Finish(story.actors());
+  journal::TraceWriter trace(&out);
+  journal::JournalNarrator narrator(&trace);
+  journal::Replayer replayer(&narrator);
+  const ReplayResult end = journal::ReplayFiles(path_, {}, &replayer);
+  narrator.Finish(end.time);
+  trace.Finish(narrator.members());
   const nlohmann::json parsed = nlohmann::json::parse(out.str());
   std::set<std::pair<int, int>> named;
   std::set<std::string> names;

@@ -17,9 +17,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/core/coordinator.h"
+#include "server/journal/narration/journal_narrator.h"
 #include "server/journal/narration/journal_timeline.h"
-#include "server/journal/narration/story.h"
-#include "server/journal/recorder/segment_file.h"
+#include "server/journal/recorder/file_segment_writer.h"
 #include "server/journal/records/checkpoint_conversion.h"
 #include "server/journal/replay/replay_files.h"
 #include "server/service/conversion/request_conversion.h"
@@ -38,7 +38,7 @@ using ::testing::IsEmpty;
 constexpr uint64_t kMaxBytes = 256 << 20;
 
 // A disk that hangs and answers again when the test says so.
-class Disk {
+class HangingDisk {
  public:
   void Hang() { Set(true); }
   void Answer() { Set(false); }
@@ -60,32 +60,32 @@ class Disk {
   bool hangs_ = false;
 };
 
-// Segments on that disk.
-class FilesOnDisk final : public Segments {
+// A writer of segments on that disk.
+class FakeSegmentWriter final : public SegmentWriter {
  public:
-  FilesOnDisk(const std::string& path, uint64_t max_bytes, std::shared_ptr<Disk> disk)
-      : files_(path, max_bytes, "1.2.3"), disk_(std::move(disk)) {}
+  FakeSegmentWriter(const std::string& path, uint64_t max_bytes, std::shared_ptr<HangingDisk> disk)
+      : segments_(path, max_bytes, "1.2.3"), disk_(std::move(disk)) {}
   absl::Status Open() override {
     disk_->Write();
-    return files_.Open();
+    return segments_.Open();
   }
   absl::Status Append(absl::string_view block) override {
     disk_->Write();
-    return files_.Append(block);
+    return segments_.Append(block);
   }
   absl::Status Rotate() override {
     disk_->Write();
-    return files_.Rotate();
+    return segments_.Rotate();
   }
   absl::Status CheckRoomAfter(size_t checkpoint_bytes) const override {
-    return files_.CheckRoomAfter(checkpoint_bytes);
+    return segments_.CheckRoomAfter(checkpoint_bytes);
   }
-  bool full() const override { return files_.full(); }
-  bool overdue() const override { return files_.overdue(); }
+  bool full() const override { return segments_.full(); }
+  bool overdue() const override { return segments_.overdue(); }
 
  private:
-  SegmentFile files_;
-  const std::shared_ptr<Disk> disk_;
+  FileSegmentWriter segments_;
+  const std::shared_ptr<HangingDisk> disk_;
 };
 
 core::Options JobOfOne(std::vector<uint64_t>* draws) {
@@ -109,12 +109,12 @@ class RecorderTest : public ::testing::Test {
     disk_->Answer();
   }
 
-  // Starts the recorder. `last_words`: how long it may take at its end, which is long by default,
+  // Starts the recorder. `flush_limit`: how long it may take at its end, which is long by default,
   // since a busy machine may need a while.
-  void Start(absl::Duration last_words = absl::Minutes(1), uint64_t max_bytes = kMaxBytes) {
-    recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, max_bytes, disk_),
-                                           RecorderOptions{path_, max_bytes, last_words},
-                                           core_.options(), now_, logger_);
+  void Start(absl::Duration flush_limit = absl::Minutes(1), uint64_t max_bytes = kMaxBytes) {
+    recorder_ = std::make_unique<Recorder>(
+        std::make_unique<FakeSegmentWriter>(path_, max_bytes, disk_),
+        RecorderOptions{path_, max_bytes, flush_limit}, core_.options(), now_, logger_);
     Attach();
     Join();
   }
@@ -128,17 +128,17 @@ class RecorderTest : public ::testing::Test {
     context.mutable_epoch()->set_nonce(epoch_.nonce);
     context.set_sequence(sequence_++);
     context.set_label(std::string(200, 'x'));
-    std::string said;
-    const core::Effects effects = Put(request, &said);
+    std::string stop_reason;
+    const core::Effects effects = Put(request, &stop_reason);
     EXPECT_TRUE(effects.replies.size() == 1 && effects.replies[0].status.ok());
-    return said;
+    return stop_reason;
   }
 
   // Makes barriers until the recorder has a message. Returns "" if it never has one.
-  std::string BarriersUntilNews() {
+  std::string BarriersUntilStop() {
     for (int i = 0; i < 1000000; ++i) {
       EXPECT_FALSE(recorder_->wants_checkpoint());
-      if (std::string said = Barrier(); !said.empty()) return said;
+      if (std::string stop_reason = Barrier(); !stop_reason.empty()) return stop_reason;
     }
     return "";
   }
@@ -149,23 +149,23 @@ class RecorderTest : public ::testing::Test {
     recorder_->Add(*std::move(checkpoint), core_.options(), now_);
   }
 
-  struct Told {
-    ReplayEnd end;
+  struct ReplayOutput {
+    ReplayResult end;
     std::vector<std::string> lines;
   };
-  Told Tell() const {
-    Told told;
-    Timeline timeline([&](const TimelineEntry& entry) {
-      told.lines.push_back(absl::StrCat(entry.kind, ": ", entry.text));
+  ReplayOutput ReplayToLines() const {
+    ReplayOutput replay;
+    JournalTimeline timeline([&](const JournalTimelineEntry& entry) {
+      replay.lines.push_back(absl::StrCat(entry.kind, ": ", entry.text));
     });
-    Story story(&timeline);
-    Replayer replayer(&story);
-    told.end = ReplayFiles(path_, {}, &replayer);
+    JournalNarrator narrator(&timeline);
+    Replayer replayer(&narrator);
+    replay.end = ReplayFiles(path_, {}, &replayer);
     timeline.Finish();
-    return told;
+    return replay;
   }
 
-  const std::shared_ptr<Disk> disk_ = std::make_shared<Disk>();
+  const std::shared_ptr<HangingDisk> disk_ = std::make_shared<HangingDisk>();
   const std::string path_ = muster::testing::MakeTempDir() + "/journal";
   std::ostringstream log_;
   const std::shared_ptr<spdlog::logger> logger_ =
@@ -177,17 +177,17 @@ class RecorderTest : public ::testing::Test {
 
  private:
   template <typename Wire>
-  core::Effects Put(Wire wire, std::string* said = nullptr) {
+  core::Effects Put(Wire wire, std::string* stop_reason = nullptr) {
     now_ += absl::Milliseconds(1);
     draws_.clear();
-    const KeptRequest kept = Keep(&wire, "", recorder_->fingerprints());
+    const KeptRequest kept = Keep(&wire, "", recorder_->hasher());
     auto request = service::FromProto(std::move(wire));
     EXPECT_TRUE(request.ok()) << request.status();
     const core::Input input = *std::move(request);
     const core::WaiterId waiter = ++waiters_;
     core::Effects effects = core_.Step(now_, waiter, input);
-    const std::string news = recorder_->Add({waiter, input, &kept}, now_, draws_, effects);
-    if (said != nullptr) *said = news;
+    const std::string reason = recorder_->Add({waiter, input, &kept}, now_, draws_, effects);
+    if (stop_reason != nullptr) *stop_reason = reason;
     return effects;
   }
 
@@ -234,14 +234,14 @@ class RecorderTest : public ::testing::Test {
   uint64_t sequence_ = 0;
 };
 
-TEST_F(RecorderTest, ADiskThatHangsHoldsNobodyUpAndTheJournalGoesOnWhenItAnswers) {
+TEST_F(RecorderTest, AHangingDiskBlocksNoStepAndRecordingResumes) {
   disk_->Hang();
   Start();
-  EXPECT_THAT(BarriersUntilNews(), AllOf(HasSubstr("the disk does not take it in time"),
+  EXPECT_THAT(BarriersUntilStop(), AllOf(HasSubstr("the disk does not take it in time"),
                                          HasSubstr("once the disk has, it goes on")));
   // The recorder says it once, and makes no checkpoints for which there is no room.
-  constexpr int kLeftOut = 1000;  // after the step that found no room
-  for (int i = 0; i < kLeftOut; ++i) {
+  constexpr int kMissing = 1000;  // after the step that found no room
+  for (int i = 0; i < kMissing; ++i) {
     EXPECT_EQ(Barrier(), "");
     EXPECT_FALSE(recorder_->wants_checkpoint());
   }
@@ -254,18 +254,18 @@ TEST_F(RecorderTest, ADiskThatHangsHoldsNobodyUpAndTheJournalGoesOnWhenItAnswers
   recorder_.reset();
   EXPECT_EQ(log_.str(), "");
 
-  const Told told = Tell();
-  EXPECT_TRUE(told.end.status.ok()) << told.end.status;
-  EXPECT_EQ(told.end.time, now_);
-  EXPECT_THAT(told.end.notes,
-              ElementsAre(HasSubstr(absl::StrCat(kLeftOut + 1, " steps are missing"))));
-  EXPECT_THAT(told.lines, ::testing::Contains(HasSubstr("the disk does not take it in time")));
-  EXPECT_THAT(told.lines,
+  const ReplayOutput replay = ReplayToLines();
+  EXPECT_TRUE(replay.end.status.ok()) << replay.end.status;
+  EXPECT_EQ(replay.end.time, now_);
+  EXPECT_THAT(replay.end.notes,
+              ElementsAre(HasSubstr(absl::StrCat(kMissing + 1, " steps are missing"))));
+  EXPECT_THAT(replay.lines, ::testing::Contains(HasSubstr("the disk does not take it in time")));
+  EXPECT_THAT(replay.lines,
               ::testing::Contains(HasSubstr("what happened while nothing was recorded")));
-  EXPECT_EQ(told.lines.back(), "end: the recording ends: the daemon has stopped");
+  EXPECT_EQ(replay.lines.back(), "end: the recording ends: the daemon has stopped");
 }
 
-TEST_F(RecorderTest, ADiskThatHangsAtTheEndIsNotWaitedForLong) {
+TEST_F(RecorderTest, AHangingDiskDelaysTheEndOnlyBriefly) {
   disk_->Hang();
   Start(absl::Seconds(1));
   Barrier();
@@ -274,23 +274,23 @@ TEST_F(RecorderTest, ADiskThatHangsAtTheEndIsNotWaitedForLong) {
                                 HasSubstr("the disk has not taken them within 1 s")));
 }
 
-TEST_F(RecorderTest, WhatWasMissingAtTheEndIsCounted) {
+TEST_F(RecorderTest, MissingStepsAtTheEndAreCounted) {
   disk_->Hang();
   Start();
-  EXPECT_NE(BarriersUntilNews(), "");
+  EXPECT_NE(BarriersUntilStop(), "");
   Barrier();
   disk_->Answer();
   ASSERT_TRUE(muster::testing::WaitUntil([this] { return recorder_->wants_checkpoint(); }));
   recorder_.reset();
-  const Told told = Tell();
-  EXPECT_TRUE(told.end.status.ok()) << told.end.status;
-  EXPECT_EQ(told.lines.back(),
+  const ReplayOutput replay = ReplayToLines();
+  EXPECT_TRUE(replay.end.status.ok()) << replay.end.status;
+  EXPECT_EQ(replay.lines.back(),
             "end: the recording ends: the daemon has stopped; 2 steps are missing");
-  EXPECT_THAT(told.end.notes, IsEmpty());
+  EXPECT_THAT(replay.end.notes, IsEmpty());
 }
 
 // Otherwise each segment would contain a checkpoint and nothing else.
-TEST_F(RecorderTest, ABoundThatCheckpointsFillEndsTheJournalAndNamesOneThatWouldDo) {
+TEST_F(RecorderTest, ABoundTooSmallForCheckpointsEndsTheJournalWithAdvice) {
   Start(absl::Minutes(1), /*max_bytes=*/2048);
   ASSERT_TRUE(muster::testing::WaitUntil([this] {
     Barrier();
@@ -304,13 +304,13 @@ TEST_F(RecorderTest, ABoundThatCheckpointsFillEndsTheJournalAndNamesOneThatWould
   const std::string remedy = " bytes of this job; start musterd with --journal-max-bytes 1MiB";
   EXPECT_THAT(log_.str(), AllOf(HasSubstr("the journal ends here, and the job goes on without it"),
                                 HasSubstr(why), HasSubstr(remedy)));
-  EXPECT_THAT(Tell().lines.back(),
+  EXPECT_THAT(ReplayToLines().lines.back(),
               AllOf(HasSubstr("the recording ends: " + why), HasSubstr(remedy)));
 }
 
 // Each rotation writes a checkpoint, and values may be gigabytes.
-TEST(ValueFingerprintsTest, AValueThatStaysIsReadOnce) {
-  const Fingerprints fingerprints;
+TEST(CachedValueHasherTest, AnUnchangedValueIsHashedOnce) {
+  const PayloadHasher hasher;
   core::Checkpoint checkpoint;
   const auto value = std::make_shared<std::string>("a value");
   const auto add = [&](const core::Bytes& bytes) {
@@ -318,7 +318,7 @@ TEST(ValueFingerprintsTest, AValueThatStaysIsReadOnce) {
     lease.result = core::LeaseResult{1, absl::OkStatus(), bytes};
     checkpoint.leases.push_back(lease);
   };
-  const auto marks = [&](ValueFingerprints* known) {
+  const auto fingerprints_of = [&](CachedValueHasher* known) {
     const State state = ToProto(checkpoint, known);
     std::vector<uint64_t> result;
     for (const Lease& lease : state.leases()) {
@@ -326,21 +326,21 @@ TEST(ValueFingerprintsTest, AValueThatStaysIsReadOnce) {
     }
     return result;
   };
-  ValueFingerprints known(fingerprints);
+  CachedValueHasher known(hasher);
   add(value);
-  const uint64_t first = fingerprints.Of("a value");
-  EXPECT_THAT(marks(&known), ElementsAre(first));
+  const uint64_t first = hasher.Hash("a value");
+  EXPECT_THAT(fingerprints_of(&known), ElementsAre(first));
   // Values never change. This test changes one to see whether it is read again.
   *value = "another";
   add(std::make_shared<std::string>("a second"));
-  const uint64_t second = fingerprints.Of("a second");
-  EXPECT_THAT(marks(&known), ElementsAre(first, second));
-  EXPECT_THAT(marks(&known), ElementsAre(first, second));
+  const uint64_t second = hasher.Hash("a second");
+  EXPECT_THAT(fingerprints_of(&known), ElementsAre(first, second));
+  EXPECT_THAT(fingerprints_of(&known), ElementsAre(first, second));
   // A value that one checkpoint lacked is forgotten.
   checkpoint.leases.clear();
-  EXPECT_THAT(marks(&known), IsEmpty());
+  EXPECT_THAT(fingerprints_of(&known), IsEmpty());
   add(value);
-  EXPECT_THAT(marks(&known), ElementsAre(fingerprints.Of("another")));
+  EXPECT_THAT(fingerprints_of(&known), ElementsAre(hasher.Hash("another")));
 }
 
 }  // namespace

@@ -5,14 +5,14 @@
 #include "server/journal/records/encoder.h"
 #include "server/journal/records/kept_request.h"
 #include "server/journal/records/options_conversion.h"
-#include "server/journal/records/stand_ins.h"
+#include "server/journal/records/synthetic_payloads.h"
 
 namespace muster::journal {
 namespace {
 
 const core::Time kNow = absl::FromUnixSeconds(1700000000) + absl::Nanoseconds(123456789);
 
-TEST(EncoderTest, WritesWhatProtobufReads) {
+TEST(EncoderTest, ProtobufParsesItsOutput) {
   Encoder encoder;
   std::string bytes;
   encoder.AppendStart(core::Options(), kNow, &bytes);
@@ -40,14 +40,14 @@ TEST(EncoderTest, WritesWhatProtobufReads) {
   EXPECT_EQ(step.draws(1), 10u);
   EXPECT_EQ(step.incarnation(), "whose");
   EXPECT_NE(step.answers(), 0u);
-  EXPECT_NE(step.words(), 0u);
+  EXPECT_NE(step.texts(), 0u);
   const Step& tick = block.records(2).step();
   EXPECT_EQ(tick.kind(), INPUT_KIND_TICK);
   EXPECT_EQ(tick.elapsed_nanos(), 1999998999u);
-  EXPECT_EQ(tick.answers() + tick.words(), 0u);
+  EXPECT_EQ(tick.answers() + tick.texts(), 0u);
 }
 
-TEST(OptionsConversionTest, KeepsAllThatTheCoreIsMadeWith) {
+TEST(OptionsConversionTest, RoundTripsAllOptions) {
   core::Options options;
   options.job_id = "job";
   options.world_size = 1;
@@ -71,15 +71,15 @@ TEST(OptionsConversionTest, KeepsAllThatTheCoreIsMadeWith) {
   EXPECT_EQ(FromProto(ToProto(kNow)), kNow);
 }
 
-TEST(KeptRequestTest, LeavesPayloadsAndSecretsOutAndTheMessageAsItWas) {
-  const Fingerprints fingerprints;
+TEST(KeptRequestTest, OmitsPayloadsAndSecretsAndRestoresTheMessage) {
+  const PayloadHasher hasher;
   v1::NodeCollectiveRequest request;
   request.add_parts()->set_payload("first");
   request.add_parts();
   request.add_parts()->set_payload("first");
   request.add_parts()->set_payload("other");
   const std::string before = request.SerializeAsString();
-  const KeptRequest kept = Keep(&request, before, fingerprints);
+  const KeptRequest kept = Keep(&request, before, hasher);
   EXPECT_EQ(request.SerializeAsString(), before);
   EXPECT_THAT(kept.bytes, ::testing::Not(::testing::HasSubstr("first")));
   ASSERT_EQ(kept.payloads.size(), 4u);
@@ -87,32 +87,32 @@ TEST(KeptRequestTest, LeavesPayloadsAndSecretsOutAndTheMessageAsItWas) {
   EXPECT_NE(kept.payloads[0].fingerprint, kept.payloads[3].fingerprint);
   EXPECT_EQ(kept.payloads[1].size, 0u);
   // Another daemon has another key.
-  EXPECT_NE(Keep(&request, before, Fingerprints()).payloads[0].fingerprint,
+  EXPECT_NE(Keep(&request, before, PayloadHasher()).payloads[0].fingerprint,
             kept.payloads[0].fingerprint);
 
   v1::AttachRequest attach;
   attach.set_secret("sixteen bytes...");
-  const KeptRequest of_attach = Keep(&attach, attach.SerializeAsString(), fingerprints);
+  const KeptRequest of_attach = Keep(&attach, attach.SerializeAsString(), hasher);
   EXPECT_EQ(attach.secret(), "sixteen bytes...");
   EXPECT_THAT(of_attach.bytes, ::testing::Not(::testing::HasSubstr("sixteen")));
   EXPECT_EQ(of_attach.incarnation, IncarnationOf("sixteen bytes..."));
 
   v1::BarrierRequest barrier;
   barrier.mutable_context()->set_label("x");
-  EXPECT_EQ(Keep(&barrier, "as it came", fingerprints).bytes, "as it came");
-  EXPECT_EQ(Keep(&barrier, "", fingerprints).bytes, barrier.SerializeAsString());
+  EXPECT_EQ(Keep(&barrier, "as it came", hasher).bytes, "as it came");
+  EXPECT_EQ(Keep(&barrier, "", hasher).bytes, barrier.SerializeAsString());
 }
 
-TEST(StandInsTest, AreEqualForEqualPayloads) {
-  StandIns stand_ins(/*max_bytes=*/100);
-  EXPECT_EQ(*stand_ins.For({0, 0}), "");
+TEST(SyntheticPayloadsTest, AreEqualForEqualPayloads) {
+  SyntheticPayloads synthetic(/*max_bytes=*/100);
+  EXPECT_EQ(*synthetic.For({0, 0}), "");
   for (const uint64_t size : {1, 2, 3, 8, 100}) {
-    const std::string one = *stand_ins.For({size, 256});
-    EXPECT_EQ(one.size(), size);
-    EXPECT_EQ(one, *stand_ins.For({size, 256}));
-    EXPECT_NE(one, *stand_ins.For({size, 512}));
+    const std::string payload = *synthetic.For({size, 256});
+    EXPECT_EQ(payload.size(), size);
+    EXPECT_EQ(payload, *synthetic.For({size, 256}));
+    EXPECT_NE(payload, *synthetic.For({size, 512}));
   }
-  EXPECT_EQ(stand_ins.For({101, 1}).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(synthetic.For({101, 1}).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace muster::journal {
 namespace {
 
 // An observer that compares a replay with the recorded effects.
-class Comparison final : public Observer {
+class EffectsComparer final : public ReplayObserver {
  public:
-  Comparison(const core::Options& options, const std::vector<std::string>& expected)
+  EffectsComparer(const core::Options& options, const std::vector<std::string>& expected)
       : options_(options), expected_(expected) {}
 
   void OnStart(core::Time, const core::Options&) override {}
@@ -40,9 +40,9 @@ class Comparison final : public Observer {
 
 }  // namespace
 
-const Fingerprints& Tape::OneKey() {
-  static const Fingerprints* const fingerprints = new Fingerprints();
-  return *fingerprints;
+const PayloadHasher& Tape::SharedHasher() {
+  static const PayloadHasher* const hasher = new PayloadHasher();
+  return *hasher;
 }
 
 core::Options Tape::Options(core::Options options, core::Time now) {
@@ -64,7 +64,7 @@ void Tape::Add(const StepInput& step, core::Time now, const core::Effects& effec
 std::string Tape::Replay() const {
   Block block;
   if (!block.ParseFromString(records_)) return "the records cannot be read";
-  Comparison comparison(options_, texts_);
+  EffectsComparer comparison(options_, texts_);
   Replayer replayer(&comparison);
   absl::Status fed;
   for (const Record& record : block.records()) {

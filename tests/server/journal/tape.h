@@ -22,7 +22,7 @@ class Tape {
   // Returns the part of a request that a journal keeps. Call it before the core gets the request.
   template <typename Wire>
   static KeptRequest KeepCopy(Wire request) {
-    return Keep(&request, "", OneKey());
+    return Keep(&request, "", SharedHasher());
   }
   // Records one step of the core, and its effects.
   void Add(const StepInput& step, core::Time now, const core::Effects& effects);
@@ -36,7 +36,7 @@ class Tape {
 
  private:
   // Returns the key for all requests, so that equal payloads have equal fingerprints.
-  static const Fingerprints& OneKey();
+  static const PayloadHasher& SharedHasher();
 
   Encoder encoder_;
   core::Options options_;

@@ -1,5 +1,5 @@
 // The metrics of a coordinator, as Prometheus gets them.
-#include "server/core/insight/metrics.h"
+#include "server/core/reports/metrics.h"
 
 #include <limits>
 #include <set>

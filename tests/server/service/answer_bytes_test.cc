@@ -47,7 +47,7 @@ Response Parse(const std::vector<grpc::Slice>& slices) {
 }
 
 TEST(AnswerBytesTest, IsTheWholeMessage) {
-  const std::string large(PieceWriter::kOwnPiece, 'b');
+  const std::string large(MessageChunkWriter::kMinOwnChunkBytes, 'b');
   const core::Answer answer =
       AllGatherAnswer({Payload(3, 'a'), Payload(large.size(), 'b'), Payload(0, ' ')});
   const auto response = Parse<v1::AllGatherResponse>(SlicesOf<v1::AllGatherResponse>(answer));
@@ -102,7 +102,7 @@ TEST(AnswerBytesTest, TheRosterIsEncodedOnceForJoinAndRejoin) {
   EXPECT_EQ(response.roster(999).member().node_id(), "node-a");
 }
 
-TEST(AnswerBytesTest, WhatAnswersShareGoesWithTheLastOfThem) {
+TEST(AnswerBytesTest, SharedMemoryIsFreedWithTheLastAnswer) {
   core::Bytes payload = Payload(1 << 20, 'a');
   const std::weak_ptr<const std::string> alive = payload;
   {

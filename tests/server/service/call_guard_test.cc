@@ -48,8 +48,8 @@ TEST(AcceptedTokensTest, NothingIsGoodBeforeThereIsAToken) {
   EXPECT_FALSE(AcceptedTokens(absl::Minutes(5)).Accepts("", kStart));
 }
 
-TEST(RefusalLogTest, OneLineAtOnceAndThenOneForAllOfTenSeconds) {
-  RefusalLog log;
+TEST(AuthFailureLogTest, LogsAtOnceThenOneLineEveryTenSeconds) {
+  AuthFailureLog log;
   log.Add("10.0.0.7", "no token", kStart);
   EXPECT_THAT(log.TakeLines(kStart), ElementsAre("refused 1 call from 10.0.0.7: no token"));
   for (int i = 0; i < 1000; ++i) {
@@ -61,17 +61,17 @@ TEST(RefusalLogTest, OneLineAtOnceAndThenOneForAllOfTenSeconds) {
   EXPECT_THAT(log.TakeLines(kStart + absl::Seconds(30)), IsEmpty());
 }
 
-TEST(RefusalLogTest, EachHostHasItsOwnLine) {
-  RefusalLog log;
+TEST(AuthFailureLogTest, EachHostHasItsOwnLine) {
+  AuthFailureLog log;
   log.Add("10.0.0.7", "no token", kStart);
   log.Add("::1", "no token", kStart);
   EXPECT_THAT(log.TakeLines(kStart), SizeIs(2));
 }
 
-TEST(RefusalLogTest, ManyHostsDoNotFillTheMemory) {
-  RefusalLog log;
+TEST(AuthFailureLogTest, ManyHostsDoNotFillTheMemory) {
+  AuthFailureLog log;
   for (int i = 0; i < 10000; ++i) log.Add(std::to_string(i), "no token", kStart);
-  EXPECT_THAT(log.TakeLines(kStart), SizeIs(RefusalLog::kMostHosts + 1));
+  EXPECT_THAT(log.TakeLines(kStart), SizeIs(AuthFailureLog::kMaxHosts + 1));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(CollectivesTest, APayloadOverTheLimitIsRefusedWithTheFlagThatRaisesIt) {
   EXPECT_THAT(job[0].AllGather(std::string(1000, 'x')), IsOk());
 }
 
-TEST(CollectivesTest, RanksThatDisagreeAreToldBothSides) {
+TEST(CollectivesTest, ADisagreementIsReportedToBothSides) {
   const auto server = StartServer();
   TestJob job(server->address(), 2);
   EXPECT_THAT(job.All([](TestMember& m) {
@@ -101,7 +101,7 @@ TEST(CollectivesTest, RanksThatDisagreeAreToldBothSides) {
                             ::testing::AllOf(HasSubstr("Barrier"), HasSubstr("AllGather")))));
 }
 
-TEST(CollectivesTest, AGroupOfSomeRanksMeetsByItself) {
+TEST(CollectivesTest, ASubgroupCompletesOnItsOwn) {
   const auto server = StartServer();
   TestJob job(server->address(), 3);
   const auto meet = [](TestMember& m) -> absl::Status {

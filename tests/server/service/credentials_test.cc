@@ -165,13 +165,13 @@ TEST_F(CredentialsTest, RefusalsAreLoggedWithTheAddressAndWithoutTheToken) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_THAT(CallGetStatus(Bearer(kOtherToken)), Refused("no longer"));
   }
-  server_->LookAtCredentials();
+  server_->RefreshCredentials();
   EXPECT_THAT(log_.str(), AllOf(HasSubstr("refused 1 call from 127.0.0.1: the token"),
                                 Not(HasSubstr(kOtherToken)), Not(HasSubstr(kToken))));
   EXPECT_EQ(log_.str().find("refused", log_.str().find("refused") + 1), std::string::npos);
 }
 
-TEST_F(CredentialsTest, AnotherTokenInTheFileIsGoodAtOnceAndTheOldOneForTheOverlap) {
+TEST_F(CredentialsTest, ANewTokenIsAcceptedAtOnceAndTheOldOneDuringTheOverlap) {
   AskForToken();
   Serve();
   EXPECT_THAT(CallGetStatus(Bearer(kToken)), IsOk());
@@ -185,7 +185,7 @@ TEST_F(CredentialsTest, AfterTheOverlapTheOldTokenIsRefused) {
   AskForToken(/*overlap=*/absl::ZeroDuration());
   Serve();
   Write("token", kOtherToken);
-  server_->LookAtCredentials();
+  server_->RefreshCredentials();
   EXPECT_THAT(CallGetStatus(Bearer(kToken)), Refused("no longer"));
   EXPECT_THAT(CallGetStatus(Bearer(kOtherToken)), IsOk());
 }
@@ -194,8 +194,8 @@ TEST_F(CredentialsTest, AFileThatCannotBeUsedLeavesTheTokenInForce) {
   AskForToken(/*overlap=*/absl::ZeroDuration());
   Serve();
   Write("token", "short");
-  server_->LookAtCredentials();
-  server_->LookAtCredentials();
+  server_->RefreshCredentials();
+  server_->RefreshCredentials();
   EXPECT_THAT(CallGetStatus(Bearer(kToken)), IsOk());
   EXPECT_THAT(CallGetStatus(Bearer("short")), Refused("no longer"));
   const std::string said = "could be guessed";
@@ -203,8 +203,8 @@ TEST_F(CredentialsTest, AFileThatCannotBeUsedLeavesTheTokenInForce) {
   EXPECT_EQ(log_.str().find(said, log_.str().find(said) + 1), std::string::npos) << log_.str();
 }
 
-TEST_F(CredentialsTest, WhatCannotBeUsedIsRefusedAtTheStart) {
-  const Authority authority;
+TEST_F(CredentialsTest, UnusableCredentialFilesAreRejectedAtStart) {
+  const CertificateAuthority authority;
   const Certificate good = authority.Issue();
   const Certificate other = authority.Issue();
   const Certificate expired = authority.Issue("DNS:localhost", -absl::Minutes(1));
@@ -249,7 +249,7 @@ TEST_F(CredentialsTest, BeyondLoopbackATokenOrMutualTlsIsNeeded) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("--token-file"),
                              HasSubstr("--tls-client-ca"), HasSubstr("--insecure"))));
-  const Authority authority;
+  const CertificateAuthority authority;
   const Certificate own = authority.Issue();
   options_.credentials.tls_cert = Write("cert", own.pem);
   options_.credentials.tls_key = Write("key", own.key);
@@ -293,7 +293,7 @@ class TlsTest : public CredentialsTest {
     return RawCall(channel, "/muster.v1.CoordinatorService/GetStatus", "", {}).status();
   }
 
-  const Authority authority_;
+  const CertificateAuthority authority_;
   Certificate own_;
 };
 
@@ -302,7 +302,7 @@ auto NoHandshake() { return StatusIs(absl::StatusCode::kUnavailable, _); }
 TEST_F(TlsTest, ServesTlsOnly) {
   Serve();
   EXPECT_THAT(Check(Dial(authority_.pem())), IsOk());
-  EXPECT_THAT(Check(Dial(Authority().pem())), NoHandshake());
+  EXPECT_THAT(Check(Dial(CertificateAuthority().pem())), NoHandshake());
   EXPECT_THAT(Check(Connect(server_->address())), NoHandshake());
 }
 
@@ -310,7 +310,7 @@ TEST_F(TlsTest, MutualTlsAsksEveryCallerForACertificateOfTheAuthority) {
   AskForCertificate();
   Serve();
   EXPECT_THAT(Check(Dial(authority_.pem(), authority_.Issue())), IsOk());
-  EXPECT_THAT(Check(Dial(authority_.pem(), Authority().Issue())), NoHandshake());
+  EXPECT_THAT(Check(Dial(authority_.pem(), CertificateAuthority().Issue())), NoHandshake());
   EXPECT_THAT(Check(Dial(authority_.pem(), authority_.Issue("DNS:a", -absl::Minutes(1)))),
               NoHandshake());
   for (const std::string& method : Methods()) {
@@ -339,7 +339,7 @@ TEST_F(TlsTest, ACertificateDoesNotReplaceTheToken) {
 // New connections get the new certificate. gRPC reads the files every ten seconds.
 TEST_F(TlsTest, ANewCertificateIsServedWithoutARestart) {
   Serve();
-  const Authority next;
+  const CertificateAuthority next;
   const Certificate renewed = next.Issue();
   EXPECT_THAT(Check(Dial(next.pem())), NoHandshake());
   Write("key", renewed.key);

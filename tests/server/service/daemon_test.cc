@@ -46,7 +46,7 @@ TEST(DaemonTest, ThePortFileHoldsThePortUntilTheEnd) {
   EXPECT_FALSE(Exists(daemon->port_file()));
 }
 
-TEST(DaemonTest, SaysWhatItServes) {
+TEST(DaemonTest, LogsTheJobItServes) {
   const auto daemon = TestDaemon::Start({"--job=train-42", "--world-size=3"});
   daemon->process().WaitForOutput(absl::StrCat("job 'train-42': serving at ", daemon->address(),
                                                ", world size 3, musterd 0.1.0"));
@@ -246,7 +246,7 @@ TEST(DaemonTest, StaysAfterTheJobUnlessToldToExit) {
   EXPECT_EQ(status->state(), v1::JOB_STATE_FINISHED);
 }
 
-TEST(DaemonTest, FreesItsPortForTheNext) {
+TEST(DaemonTest, FreesItsPortForTheNextDaemon) {
   auto first = TestDaemon::Start();
   const std::string address = first->address();
   TestJob job(address, 2);

@@ -14,10 +14,10 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-bool SomebodyWaits(const v1::GetStatusResponse& status) {
+bool AnyCallWaits(const v1::GetStatusResponse& status) {
   return status.pending_collectives_size() == 1;
 }
-bool NobodyWaits(const v1::GetStatusResponse& status) {
+bool NoCallWaits(const v1::GetStatusResponse& status) {
   return status.pending_collectives_size() == 0;
 }
 
@@ -55,10 +55,10 @@ TEST(FailuresTest, ACancelledCallIsWithdrawnAndMayBeRepeated) {
     EXPECT_EQ(job[0].stub()->Barrier(&context, request, &response).error_code(),
               grpc::StatusCode::CANCELLED);
   });
-  AwaitStatus(job[0].stub(), SomebodyWaits);
+  AwaitStatus(job[0].stub(), AnyCallWaits);
   context.TryCancel();
   call.join();
-  AwaitStatus(job[0].stub(), NobodyWaits);
+  AwaitStatus(job[0].stub(), NoCallWaits);
   EXPECT_THAT(job.All([](TestMember& m) { return m.Barrier("step"); }), Each(IsOk()));
 }
 
@@ -80,11 +80,11 @@ TEST(FailuresTest, ManyCancelsRacingWithAnswersLeaveTheGroupInStep) {
   }
 }
 
-TEST(FailuresTest, AMemberThatDisconnectsIsLostAndTheOthersAreTold) {
+TEST(FailuresTest, ADisconnectedMemberIsLostAndOthersAreNotified) {
   const auto server = StartServer();
   TestJob job(server->address(), 3);
   auto parked = BarrierInBackground(job[0]);
-  AwaitStatus(job[0].stub(), SomebodyWaits);
+  AwaitStatus(job[0].stub(), AnyCallWaits);
   job[2].Disconnect();
   const auto who = AllOf(HasSubstr("rank 2"), HasSubstr("node-a"), HasSubstr("lost"));
   EXPECT_THAT(parked.get(), StatusIs(absl::StatusCode::kAborted, who));
@@ -183,7 +183,7 @@ TEST(FailuresTest, StatusShowsMembersWaitersAndFailures) {
   const auto server = StartServer(options);
   TestJob job(server->address(), 3);
   auto parked = BarrierInBackground(job[1]);
-  AwaitStatus(job[0].stub(), SomebodyWaits);
+  AwaitStatus(job[0].stub(), AnyCallWaits);
   const auto running = GetStatus(job[0].stub());
   ASSERT_THAT(running, IsOk());
   EXPECT_EQ(running->job_id(), "default");
@@ -211,7 +211,7 @@ TEST(FailuresTest, StatusShowsMembersWaitersAndFailures) {
   EXPECT_EQ(failed->recent_failures(0).cause(), "exited with status 3");
 }
 
-TEST(FailuresTest, TheTimelineIsToldOnRequest) {
+TEST(FailuresTest, TheTimelineIsSentOnRequest) {
   const auto server = StartServer(TestOptions());
   TestJob job(server->address(), 2);
   v1::ReportExitRequest report;

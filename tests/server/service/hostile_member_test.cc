@@ -53,7 +53,7 @@ class HostileMemberTest : public ::testing::Test {
   TestMember& hostile_ = job_[2];
 };
 
-TEST_F(HostileMemberTest, CannotCallInAnothersPlace) {
+TEST_F(HostileMemberTest, CannotCallForAnotherMember) {
   auto first = Gather(0);
   AwaitStatus(hostile_.stub(), [](const v1::GetStatusResponse& status) {
     return status.pending_collectives_size() == 1;
@@ -85,7 +85,7 @@ TEST_F(HostileMemberTest, CannotCallInAnothersPlace) {
   }
 }
 
-TEST_F(HostileMemberTest, CannotReadWhatWasNotSentToIt) {
+TEST_F(HostileMemberTest, CannotReadOtherMembersData) {
   std::vector<std::future<absl::StatusOr<v1::GatherResponse>>> gathers;
   for (int rank = 0; rank < 3; ++rank) {
     gathers.push_back(std::async(std::launch::async, [this, rank] {
@@ -108,7 +108,7 @@ TEST_F(HostileMemberTest, CannotReadWhatWasNotSentToIt) {
   ExpectUnharmed();
 }
 
-TEST_F(HostileMemberTest, CannotCompleteAnothersLease) {
+TEST_F(HostileMemberTest, CannotCompleteAnotherMembersLease) {
   const auto granted = job_[1].AcquireLease("weights", 1);
   ASSERT_THAT(granted, IsOk());
   const uint64_t token = granted->granted().token();
@@ -130,7 +130,7 @@ TEST_F(HostileMemberTest, CannotCompleteAnothersLease) {
   ExpectUnharmed();
 }
 
-TEST_F(HostileMemberTest, CannotReportAnothersEnd) {
+TEST_F(HostileMemberTest, CannotReportAnotherMembersExit) {
   v1::ReportExitRequest exit;
   exit.set_job_id("default");
   exit.set_signal(9);

@@ -96,7 +96,7 @@ TEST(LeasesTest, StatusShowsTheHolder) {
   EXPECT_FALSE(status->leases(0).completed());
 }
 
-TEST(LeasesTest, StatusHasCompletedOnesWhereTheyAreAskedForAndNothingOfThemInBrief) {
+TEST(LeasesTest, StatusListsCompletedLeasesOnlyOnRequest) {
   const auto server = StartServer();
   TestJob job(server->address(), 2);
   const auto granted = job[0].AcquireLease("done", 1);

@@ -21,13 +21,13 @@ TEST(ListenAddressTest, ReadsHostAndPort) {
   EXPECT_EQ(Parsed("localhost:65535").port, 65535);
 }
 
-TEST(ListenAddressTest, WritesWhatItReads) {
+TEST(ListenAddressTest, RoundTrips) {
   for (const char* text : {"127.0.0.1:7370", "[::1]:0", "localhost:1", "[fe80::1%eth0]:9"}) {
     EXPECT_EQ(Parsed(text).ToString(), text);
   }
 }
 
-TEST(ListenAddressTest, RefusesWhatIsNotOne) {
+TEST(ListenAddressTest, RejectsMalformedAddresses) {
   for (const char* text :
        {"", "7370", ":7370", "host", "host:", "host:http", "host:-1", "host:65536", "::1:7370",
         "[::1]", "[::1]7370", "[::1:7370", "[host]:1"}) {

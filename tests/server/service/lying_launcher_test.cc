@@ -58,12 +58,12 @@ class LyingLauncherTest : public ::testing::Test {
   TestMember liar_{server_->address()};  // has not attached
 };
 
-TEST_F(LyingLauncherTest, CannotTellInAnothersName) {
+TEST_F(LyingLauncherTest, CannotReportForAnotherLauncher) {
   const uint64_t number = Inquire();
   ASSERT_THAT(job_[0].Call(&Stub::ReportInquiry, TrueReport(number)), IsOk());
-  const v1::GetInquiryResponse told = Latest();
-  ASSERT_THAT(told.reports(), SizeIs(1));
-  const v1::LauncherIdentity known = told.reports(0).launcher();
+  const v1::GetInquiryResponse latest = Latest();
+  ASSERT_THAT(latest.reports(), SizeIs(1));
+  const v1::LauncherIdentity known = latest.reports(0).launcher();
   EXPECT_NE(known.id(), launchers_secret_);
   EXPECT_THAT(known.process_secrets(), IsEmpty());
   v1::ReportInquiryRequest nothing;
@@ -75,7 +75,7 @@ TEST_F(LyingLauncherTest, CannotTellInAnothersName) {
   EXPECT_THAT(after.reports(0).ranks(), SizeIs(2));
 }
 
-TEST_F(LyingLauncherTest, CannotEndAnothersCall) {
+TEST_F(LyingLauncherTest, CannotEndAnotherLaunchersCall) {
   v1::GetInquiryRequest waits;
   waits.mutable_wait_timeout()->set_seconds(60);
   *waits.mutable_launcher() = Launcher(launchers_secret_, "node-a");
@@ -93,7 +93,7 @@ TEST_F(LyingLauncherTest, CannotEndAnothersCall) {
   }
 }
 
-TEST_F(LyingLauncherTest, CannotKeepAReportOut) {
+TEST_F(LyingLauncherTest, CannotBlockOtherReports) {
   const uint64_t number = Inquire();
   v1::ReportInquiryRequest full;
   full.set_number(number);
@@ -110,7 +110,7 @@ TEST_F(LyingLauncherTest, CannotKeepAReportOut) {
 }
 
 // Two of three members have joined, and the third process has been started.
-TEST(FormingJobTest, NobodyGivesUpAPlaceThatIsNotHis) {
+TEST(FormingJobTest, OnlyAMemberGivesUpItsPlace) {
   const auto server = StartServer();
   std::vector<std::unique_ptr<TestMember>> members;
   for (int i = 0; i < 3; ++i) members.push_back(std::make_unique<TestMember>(server->address()));

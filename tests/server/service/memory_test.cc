@@ -93,7 +93,7 @@ TEST(MemoryTest, ALaterSendOfACallReplacesTheAnswerToAnEarlierOne) {
   }
 }
 
-TEST(MemoryTest, WhatAMemberDoesNotReadIsBounded) {
+TEST(MemoryTest, UnreadAnswersAreBounded) {
   const auto daemon = TestDaemon::Start({"--max-held-bytes=67108864"});
   Crowd crowd(daemon->address(), 1);
   AttachAndJoin(crowd);
@@ -109,7 +109,7 @@ TEST(MemoryTest, WhatAMemberDoesNotReadIsBounded) {
   EXPECT_THAT(calls.back()->Read(), IsOk());
 }
 
-TEST(MemoryTest, ANewSessionDropsWhatTheOldOneHasNotRead) {
+TEST(MemoryTest, ANewSessionDropsTheUnreadAnswersOfTheOldSession) {
   const auto daemon = TestDaemon::Start({"--member-grace=1m"});
   Crowd crowd(daemon->address(), 2);
   AttachAndJoin(crowd);

@@ -59,11 +59,11 @@ class NodeCollectivesTest : public ::testing::Test {
   TestJob job_{server_->address(), 3};
 };
 
-TEST_F(NodeCollectivesTest, AreWhatTheAnswerToAttachSaysThatThereIs) {
+TEST_F(NodeCollectivesTest, AreAnnouncedInTheAnswerToAttach) {
   EXPECT_TRUE(job_[0].attached().node_collectives());
 }
 
-TEST_F(NodeCollectivesTest, BringARanksOfOneCallAndMeetWithOthers) {
+TEST_F(NodeCollectivesTest, CompleteTogetherWithSingleCalls) {
   for (int i = 0; i < 10; ++i) {
     auto node = Start(Together(2, v1::COLLECTIVE_KIND_BARRIER));
     ASSERT_THAT(job_[2].Barrier(), IsOk());
@@ -93,7 +93,7 @@ TEST_F(NodeCollectivesTest, AnswerWithTheBytesThatSingleCallsGet) {
   }
 }
 
-TEST_F(NodeCollectivesTest, EndWithoutTakingTheirPartsBack) {
+TEST_F(NodeCollectivesTest, KeepTheirPartsWhenTheCallEnds) {
   grpc::ClientContext context;
   v1::NodeCollectiveResponse response;
   auto node = std::async(std::launch::async, [&] {
@@ -122,7 +122,7 @@ TEST_F(NodeCollectivesTest, LoseThePartsOfMembersWhoseConnectionEnds) {
   EXPECT_THAT(answer->completed(), ElementsAre(0));
 }
 
-TEST_F(NodeCollectivesTest, AreSentAgainByEachWhereOneCannotBeTaken) {
+TEST_F(NodeCollectivesTest, AreResentSeparatelyIfAPartIsRejected) {
   v1::NodeCollectiveRequest twice = Together(2, v1::COLLECTIVE_KIND_BARRIER);
   *twice.add_parts() = twice.parts(1);
   const auto answer = Send(twice);
@@ -132,7 +132,7 @@ TEST_F(NodeCollectivesTest, AreSentAgainByEachWhereOneCannotBeTaken) {
   EXPECT_THAT(job_.All([](TestMember& m) { return m.Barrier(); }), Each(IsOk()));
 }
 
-TEST_F(NodeCollectivesTest, DoNotCountForWhomTheirArrivalWasWithdrawn) {
+TEST_F(NodeCollectivesTest, DoNotCountForMembersThatWithdrew) {
   const v1::NodeCollectiveRequest late = Together(2, v1::COLLECTIVE_KIND_BARRIER);
   v1::WithdrawArrivalRequest withdraw;
   *withdraw.mutable_call() = job_[1].CallContext();

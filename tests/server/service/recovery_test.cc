@@ -38,7 +38,7 @@ TEST(RecoveryTest, ARestartedServerGoesOnWithTheEpochOfItsMembers) {
   for (const auto& answer : gathered) EXPECT_THAT(Payloads(answer), ElementsAre("0", "1", "2"));
 }
 
-TEST(RecoveryTest, OneMemberIsAskedWhoTheOthersAre) {
+TEST(RecoveryTest, OneMemberIsAskedForTheRoster) {
   auto server = StartServer();
   TestJob job(server->address(), 2);
   server = Successor(std::move(server));
@@ -74,7 +74,7 @@ TEST(RecoveryTest, AResultThatWasLostIsMadeFromContributions) {
   EXPECT_THAT(Payloads(late.get()), ElementsAre("0", "1"));
 }
 
-TEST(RecoveryTest, StatusNamesWhoIsAwaited) {
+TEST(RecoveryTest, StatusNamesAwaitedMembers) {
   auto server = StartServer();
   TestJob job(server->address(), 2);
   server = Successor(std::move(server));
@@ -131,7 +131,7 @@ TEST(ElasticTest, SurvivorsAndANewcomerFormTheNextEpoch) {
   EXPECT_THAT(last.get(), IsOk());
 }
 
-TEST(StoppingTest, TheAnswerOfOneCollectiveSaysSoToAll) {
+TEST(StoppingTest, TheAnswersOfOneCollectiveAnnounceTheStop) {
   const auto server = StartServer();
   TestJob job(server->address(), 2);
   v1::RequestStopRequest request;
@@ -158,7 +158,7 @@ TEST(ProcessStateTest, AStoppedProcessIsShownAsStopped) {
   EXPECT_EQ(status->members(1).state(), v1::MEMBER_STATE_STOPPED);
 }
 
-TEST(StallTest, WhoWaitsIsToldWhoIsMissing) {
+TEST(StallTest, WaitingMembersLearnTheMissingRanks) {
   service::ServerOptions options = TestOptions();
   options.core.stall_warning = absl::Milliseconds(10);
   const auto server = StartServer(std::move(options));

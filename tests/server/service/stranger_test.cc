@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 // The errors for callers that the daemon does not know.
-const auto kTurnedAway =
+const auto kRejected =
     AnyOf(absl::StatusCode::kAborted, absl::StatusCode::kUnavailable,
           absl::StatusCode::kFailedPrecondition, absl::StatusCode::kPermissionDenied);
 
@@ -53,16 +53,15 @@ class StrangerTest : public ::testing::Test {
     return context;
   }
   // Tries all sessions that may exist.
-  void ExpectTurnedAway(const std::function<absl::Status(uint64_t counter)>& call) {
+  void ExpectRejected(const std::function<absl::Status(uint64_t counter)>& call) {
     for (uint64_t counter = 0; counter < 8; ++counter) {
-      EXPECT_THAT(call(counter), StatusIs(kTurnedAway, ::testing::_)) << "session " << counter;
+      EXPECT_THAT(call(counter), StatusIs(kRejected, ::testing::_)) << "session " << counter;
     }
   }
   template <typename Response, typename Request>
-  void ExpectTurnedAway(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                     Response*),
-                        Request request) {
-    ExpectTurnedAway([&](uint64_t counter) {
+  void ExpectRejected(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                      Request request) {
+    ExpectRejected([&](uint64_t counter) {
       *request.mutable_call() = Guess(counter);
       return stranger_.Call(method, request).status();
     });
@@ -103,13 +102,13 @@ class StrangerTest : public ::testing::Test {
 TEST_F(StrangerTest, CannotFinishTheJob) {
   v1::LeaveRequest leave;
   *leave.mutable_epoch() = status_.epoch();
-  ExpectTurnedAway(&Stub::Leave, leave);
+  ExpectRejected(&Stub::Leave, leave);
   EXPECT_THAT(stranger_.Leave(), Not(IsOk()));
   ExpectUnharmed();
 }
 
 TEST_F(StrangerTest, CannotStopIt) {
-  ExpectTurnedAway(&Stub::RequestStop, v1::RequestStopRequest());
+  ExpectRejected(&Stub::RequestStop, v1::RequestStopRequest());
   v1::RequestStopRequest own;
   *own.mutable_call() = stranger_.CallContext();
   EXPECT_THAT(stranger_.Call(&Stub::RequestStop, own), Not(IsOk()));
@@ -126,13 +125,13 @@ TEST_F(StrangerTest, CannotStopItByAClaim) {
 TEST_F(StrangerTest, CannotBreakIt) {
   v1::RejoinRequest rejoin;
   *rejoin.mutable_claim()->mutable_epoch() = status_.epoch();
-  ExpectTurnedAway(&Stub::Rejoin, rejoin);
+  ExpectRejected(&Stub::Rejoin, rejoin);
   v1::AttachRequest request = stranger_.AttachRequest();
   *request.mutable_claim()->mutable_epoch() = status_.epoch();
   request.mutable_claim()->mutable_broken()->set_reason("because I say so");
-  EXPECT_THAT(AttachAgain(request), StatusIs(kTurnedAway, HasSubstr("is over")));
+  EXPECT_THAT(AttachAgain(request), StatusIs(kRejected, HasSubstr("is over")));
   request.mutable_claim()->mutable_epoch()->set_number(status_.epoch().number() + 1);
-  EXPECT_THAT(AttachAgain(request), StatusIs(kTurnedAway, HasSubstr("is over")));
+  EXPECT_THAT(AttachAgain(request), StatusIs(kRejected, HasSubstr("is over")));
   ExpectUnharmed();
 }
 
@@ -183,7 +182,7 @@ TEST_F(StrangerTest, CannotReportAStop) {
 
 // A stranger may ask for an inquiry, as it may ask for the status. Its reports about ranks are not
 // accepted, since it knows no secret of theirs.
-TEST_F(StrangerTest, CannotSayWhatARankIsDoing) {
+TEST_F(StrangerTest, CannotReportARanksActivity) {
   auto parked = std::async(std::launch::async, [this] { return job_[0].AllGather("of 0"); });
   AwaitStatus(stranger_.stub(), [](const v1::GetStatusResponse& status) {
     return status.pending_collectives_size() == 1;
@@ -201,7 +200,7 @@ TEST_F(StrangerTest, CannotSayWhatARankIsDoing) {
   }
   report.set_complete(true);
   EXPECT_THAT(stranger_.Call(&Stub::ReportInquiry, report),
-              StatusIs(kTurnedAway, HasSubstr("no member of the job")));
+              StatusIs(kRejected, HasSubstr("no member of the job")));
   const auto inquiry = stranger_.Call(&Stub::GetInquiry, v1::GetInquiryRequest());
   ASSERT_THAT(inquiry, IsOk());
   EXPECT_THAT(inquiry->inquiry().verdict(), Not(HasSubstr("it is stopped")));
@@ -218,18 +217,18 @@ TEST_F(StrangerTest, CannotCallInARanksPlace) {
   AwaitStatus(stranger_.stub(), [](const v1::GetStatusResponse& status) {
     return status.pending_collectives_size() == 1;
   });
-  ExpectTurnedAway([&](uint64_t counter) {
+  ExpectRejected([&](uint64_t counter) {
     v1::AllGatherRequest forged;
     *forged.mutable_context() = GuessCollective(counter);
     forged.set_payload("forged");
     return stranger_.Call(&Stub::AllGather, forged).status();
   });
-  ExpectTurnedAway([&](uint64_t counter) {  // at an attempt that rank 1 never reaches
+  ExpectRejected([&](uint64_t counter) {  // at an attempt that rank 1 never reaches
     v1::BarrierRequest other;
     *other.mutable_context() = GuessCollective(counter);
     return stranger_.Call(&Stub::Barrier, other).status();
   });
-  ExpectTurnedAway([&](uint64_t counter) {  // together with the stranger's own arrival
+  ExpectRejected([&](uint64_t counter) {  // together with the stranger's own arrival
     v1::NodeCollectiveRequest node;
     *node.mutable_context() = GuessCollective(counter);
     node.set_kind(v1::COLLECTIVE_KIND_BARRIER);
@@ -238,11 +237,11 @@ TEST_F(StrangerTest, CannotCallInARanksPlace) {
   });
   v1::WithdrawArrivalRequest withdraw;
   *withdraw.mutable_epoch() = status_.epoch();
-  ExpectTurnedAway(&Stub::WithdrawArrival, withdraw);
+  ExpectRejected(&Stub::WithdrawArrival, withdraw);
   v1::ReleaseGroupsRequest release;
   *release.mutable_epoch() = status_.epoch();
   release.add_closed(std::string(16, 'x'));
-  ExpectTurnedAway(&Stub::ReleaseGroups, release);
+  ExpectRejected(&Stub::ReleaseGroups, release);
   auto second = std::async(std::launch::async, [this] { return job_[1].AllGather("of 1"); });
   auto third = std::async(std::launch::async, [this] { return job_[2].AllGather("of 2"); });
   for (auto* call : {&first, &second, &third}) {
@@ -262,7 +261,7 @@ TEST_F(StrangerTest, CannotTakeOrCompleteALease) {
   abandon.set_name("weights");
   abandon.set_scope(v1::LEASE_SCOPE_JOB);
   abandon.set_request_id(1);
-  ExpectTurnedAway(&Stub::AbandonLease, abandon);
+  ExpectRejected(&Stub::AbandonLease, abandon);
   v1::AttachRequest claiming = stranger_.AttachRequest();
   v1::CompletedLease* done = claiming.mutable_claim()->add_completed_leases();
   done->set_name("weights");
@@ -277,7 +276,7 @@ TEST_F(StrangerTest, CannotTakeOrCompleteALease) {
   ExpectUnharmed();
 }
 
-TEST(SessionsTest, HaveKeysThatNobodyCanCountOnTo) {
+TEST(SessionsTest, HaveUnpredictableKeys) {
   const auto server = StartServer();
   TestJob job(server->address(), 3);
   std::vector<uint64_t> small;

@@ -23,9 +23,9 @@ namespace {
 
 using ::muster::testing::Exchange;
 using ::muster::testing::Get;
-using ::muster::testing::HttpAnswer;
 using ::muster::testing::HttpConnection;
-using ::muster::testing::ParseHttpAnswer;
+using ::muster::testing::HttpResponse;
+using ::muster::testing::ParseHttpResponse;
 using ::muster::testing::WaitUntil;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -60,7 +60,7 @@ std::string RequestOf(const std::string& method, const std::string& path,
   return absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: ", host, "\r\n\r\n");
 }
 
-void ExpectGuarded(const HttpAnswer& answer) {
+void ExpectGuarded(const HttpResponse& answer) {
   const auto header = [&answer](const std::string& name) {
     const auto found = answer.headers.find(name);
     return found == answer.headers.end() ? "" : found->second;
@@ -72,7 +72,7 @@ void ExpectGuarded(const HttpAnswer& answer) {
 
 TEST(HttpServerTest, ServesAPage) {
   const auto server = Start();
-  const HttpAnswer answer = Get(server->address().port, "/hello?name=a%20b+c&name=other&x");
+  const HttpResponse answer = Get(server->address().port, "/hello?name=a%20b+c&name=other&x");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "hello a b c");
   for (const char* literal : {"%", "%4", "%4g", "%-1", "%%"}) {
@@ -87,17 +87,17 @@ TEST(HttpServerTest, ServesAPage) {
 
 TEST(HttpServerTest, HeadHasTheHeadersOfAGet) {
   const auto server = Start();
-  const HttpAnswer answer = Exchange(server->address().port, RequestOf("HEAD", "/hello"));
+  const HttpResponse answer = Exchange(server->address().port, RequestOf("HEAD", "/hello"));
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "");
   EXPECT_EQ(answer.headers.at("content-length"), "6");
 }
 
-TEST(HttpServerTest, NothingButItsPagesIsThere) {
+TEST(HttpServerTest, UnknownPathsGet404) {
   const auto server = Start();
   for (const char* path : {"/", "/hello/", "/Hello", "/etc/passwd", "/../../etc/passwd",
                            "/%2e%2e/%2e%2e/etc/passwd", "/x/../hello", "/%68ello"}) {
-    const HttpAnswer answer = Get(server->address().port, path);
+    const HttpResponse answer = Get(server->address().port, path);
     EXPECT_EQ(answer.status, 404) << path;
     ExpectGuarded(answer);
   }
@@ -106,7 +106,7 @@ TEST(HttpServerTest, NothingButItsPagesIsThere) {
 TEST(HttpServerTest, PagesCanOnlyBeRead) {
   const auto server = Start();
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"}) {
-    const HttpAnswer answer = Exchange(server->address().port, RequestOf(method, "/hello"));
+    const HttpResponse answer = Exchange(server->address().port, RequestOf(method, "/hello"));
     EXPECT_EQ(answer.status, 405) << method;
     EXPECT_EQ(answer.headers.at("allow"), "GET, HEAD") << method;
     ExpectGuarded(answer);
@@ -115,7 +115,7 @@ TEST(HttpServerTest, PagesCanOnlyBeRead) {
 
 TEST(HttpServerTest, ARequestWithABodyHearsWhyItIsRefused) {
   const auto server = Start();
-  const HttpAnswer answer = Exchange(
+  const HttpResponse answer = Exchange(
       server->address().port,
       absl::StrCat("POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
                    std::string(100000, 'x')));
@@ -133,7 +133,7 @@ TEST(HttpServerTest, OnLoopbackOnlyThisMachinesNamesAreServed) {
     EXPECT_EQ(Exchange(port, RequestOf("GET", "/hello", host + with_port)).status, 200) << host;
   }
   for (const std::string host : {"evil.example", "localhost.evil.example", "10.0.0.1", "", "::1"}) {
-    const HttpAnswer answer = Exchange(port, RequestOf("GET", "/hello", host));
+    const HttpResponse answer = Exchange(port, RequestOf("GET", "/hello", host));
     EXPECT_EQ(answer.status, 403) << host;
     EXPECT_THAT(answer.body, HasSubstr("localhost"));
     ExpectGuarded(answer);
@@ -141,7 +141,7 @@ TEST(HttpServerTest, OnLoopbackOnlyThisMachinesNamesAreServed) {
   EXPECT_EQ(Exchange(port, "GET /hello HTTP/1.0\r\n\r\n").status, 403) << "without a name";
 }
 
-TEST(HttpServerTest, WhatOthersReachIsServedUnderAnyName) {
+TEST(HttpServerTest, AReachableAddressServesAnyHostName) {
   HttpOptions options = Options();
   options.address.host = "0.0.0.0";
   const auto server = Start(std::move(options));
@@ -155,13 +155,13 @@ TEST(HttpServerTest, ServesIpv6) {
   EXPECT_EQ(server->address().ToString(), absl::StrCat("[::1]:", server->address().port));
   const HttpConnection connection(server->address().port, "::1");
   connection.Send(RequestOf("GET", "/hello", "[::1]"));
-  EXPECT_EQ(ParseHttpAnswer(connection.Receive()).status, 200);
+  EXPECT_EQ(ParseHttpResponse(connection.Receive()).status, 200);
 }
 
 // The server speaks HTTP/1.1 only.
 TEST(HttpServerTest, AnUpgradeIsAnsweredLikeAnyRequest) {
   const auto server = Start();
-  const HttpAnswer answer =
+  const HttpResponse answer =
       Exchange(server->address().port,
                "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
                "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -183,10 +183,10 @@ TEST(HttpServerTest, ANameIsLookedUp) {
   const auto server = Start(std::move(options));
   const HttpConnection connection(server->address().port, server->address().host);
   connection.Send(RequestOf("GET", "/hello"));
-  EXPECT_EQ(ParseHttpAnswer(connection.Receive()).status, 200);
+  EXPECT_EQ(ParseHttpResponse(connection.Receive()).status, 200);
 }
 
-TEST(HttpServerTest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
+TEST(HttpServerTest, MalformedRequestsAreRejectedHarmlessly) {
   const auto server = Start();
   const int port = server->address().port;
   for (const std::string& bytes :
@@ -196,7 +196,7 @@ TEST(HttpServerTest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
         absl::StrCat("GET /", std::string(40000, 'x'), " HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         absl::StrCat("GET / HTTP/1.1\r\n", std::string(40000, 'h'), ": x\r\n\r\n"),
         std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}) {
-    const HttpAnswer answer = Exchange(port, bytes);
+    const HttpResponse answer = Exchange(port, bytes);
     EXPECT_NE(answer.status, 200) << bytes.substr(0, 40);
     if (answer.status != 0) ExpectGuarded(answer);
   }
@@ -215,7 +215,7 @@ TEST(HttpServerTest, ARequestIsBoundedAsAWholeAndNotByPiece) {
   for (size_t sent = 0; sent < request.size(); sent += kPiece) {
     connection.Send(request.substr(sent, kPiece));
   }
-  const HttpAnswer answer = ParseHttpAnswer(connection.Receive());
+  const HttpResponse answer = ParseHttpResponse(connection.Receive());
   EXPECT_EQ(answer.status, 400);
   ExpectGuarded(answer);
 }
@@ -232,13 +232,13 @@ TEST(HttpServerTest, APageThatThrowsIsAnErrorOfThatRequest) {
   const auto server = Start(Options({{"/broken", [](const Request&) -> Response {
                                         throw std::runtime_error("no paper left");
                                       }}}));
-  const HttpAnswer answer = Get(server->address().port, "/broken");
+  const HttpResponse answer = Get(server->address().port, "/broken");
   EXPECT_EQ(answer.status, 500);
   EXPECT_THAT(answer.body, AllOf(HasSubstr("log"), Not(HasSubstr("paper"))));
   EXPECT_EQ(Get(server->address().port, "/hello").status, 200);
 }
 
-TEST(HttpServerTest, ManyAtOnceAreServedOneAfterTheOther) {
+TEST(HttpServerTest, ManyClientsAreServedInTurn) {
   const auto server = Start();
   std::atomic<int> served{0};
   std::vector<std::thread> clients;
@@ -251,11 +251,11 @@ TEST(HttpServerTest, ManyAtOnceAreServedOneAfterTheOther) {
   EXPECT_EQ(served, 100);
 }
 
-TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
+TEST(HttpServerTest, IdleClientsAreDropped) {
   HttpOptions options = Options({{"/long", [](const Request&) {
                                     return Response{200, "text/plain", {}, std::string(kLong, 'x')};
                                   }}});
-  options.patience = absl::Milliseconds(200);
+  options.io_timeout = absl::Milliseconds(200);
   const auto server = Start(std::move(options));
   const int port = server->address().port;
   std::vector<std::unique_ptr<HttpConnection>> idlers;
@@ -275,16 +275,16 @@ TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
 }
 
 // Repeats an action on each client until it is destroyed.
-class Keeping {
+class RepeatingThread {
  public:
-  Keeping(const std::vector<std::unique_ptr<HttpConnection>>& connections,
-          const std::function<void(const HttpConnection&)>& busy)
+  RepeatingThread(const std::vector<std::unique_ptr<HttpConnection>>& connections,
+                  const std::function<void(const HttpConnection&)>& busy)
       : thread_([this, &connections, busy] {
           while (!ended_) {
             for (const auto& connection : connections) busy(*connection);
           }
         }) {}
-  ~Keeping() {
+  ~RepeatingThread() {
     ended_ = true;
     thread_.join();
   }
@@ -295,12 +295,12 @@ class Keeping {
 };
 
 // There are fewer threads than clients, and each client always makes a little progress.
-TEST(HttpServerTest, ClientsThatGetOnSlowlyAreGivenUpToo) {
+TEST(HttpServerTest, SlowClientsAreDroppedToo) {
   HttpOptions options = Options({{"/long", [](const Request&) {
                                     return Response{200, "text/plain", {}, std::string(kLong, 'x')};
                                   }}});
-  options.patience = absl::Seconds(1);
-  options.answer_patience = absl::Seconds(1);
+  options.io_timeout = absl::Seconds(1);
+  options.answer_timeout = absl::Seconds(1);
   const auto server = Start(std::move(options));
   const int port = server->address().port;
   std::vector<std::unique_ptr<HttpConnection>> senders, readers;
@@ -310,21 +310,21 @@ TEST(HttpServerTest, ClientsThatGetOnSlowlyAreGivenUpToo) {
         "GET /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n");
   }
   {
-    const Keeping trickling(senders, [](const HttpConnection& one) { one.Send("x"); });
+    const RepeatingThread trickling(senders, [](const HttpConnection& one) { one.Send("x"); });
     EXPECT_EQ(Get(port, "/hello").status, 200) << "a body is still being sent";
   }
   for (int i = 0; i < 40; ++i) {
     readers.push_back(std::make_unique<HttpConnection>(port));
     readers.back()->Send(RequestOf("GET", "/long"));
   }
-  const Keeping reading(readers, [](const HttpConnection& one) { one.ReceiveSome(4096); });
+  const RepeatingThread reading(readers, [](const HttpConnection& one) { one.ReceiveSome(4096); });
   EXPECT_EQ(Get(port, "/hello").status, 200) << "an answer is still being read";
 }
 
 // Browsers open connections before they need them.
-TEST(HttpServerTest, SomeConnectionsThatSayNothingHoldNobodyUp) {
+TEST(HttpServerTest, SilentConnectionsBlockNoClient) {
   HttpOptions options = Options();
-  options.patience = absl::Hours(1);
+  options.io_timeout = absl::Hours(1);
   const auto server = Start(std::move(options));
   std::vector<std::unique_ptr<HttpConnection>> idlers;
   for (int i = 0; i < 24; ++i) {

@@ -11,7 +11,7 @@ class BuildFilesTest(GateTest):
         self.write(name, text)
         return self.run_gate("build_files.py", *arguments, name)
 
-    def test_a_file_in_order(self):
+    def test_accepts_a_tidy_file(self):
         lines = self.check('''load("@rules//cc:defs.bzl", "a", "b")
 load("//bazel:rules.bzl", "c")
 
@@ -57,7 +57,7 @@ a(
         self.assert_finds(self.check(text, name="a/BUILD.bazel"), ("a/b/lost_test.py:1", "no rule of a/BUILD.bazel names this test"),
                           ("a/lost_test.cc:1", "no rule of a/BUILD.bazel names this test"))
 
-    def test_lists_that_are_not_sorted(self):
+    def test_unsorted_lists(self):
         text = '''a(
     name = "one",
     srcs = [
@@ -90,12 +90,12 @@ a(
         "z",
 ''', self.read("BUILD.bazel"))
 
-    def test_a_list_in_one_line_is_left_to_the_author(self):
+    def test_one_line_lists_need_no_order(self):
         text = 'a(\n    name = "one",\n    srcs = ["b", "a"],\n)\n'
         self.assert_finds(self.check(text, "--fix"), ("BUILD.bazel:3", "'a' comes here"))
         self.assertEqual(self.read("BUILD.bazel"), text)
 
-    def test_something_twice(self):
+    def test_duplicates(self):
         lines = self.check('a(\n    name = "x",\n    deps = [\n        ":y",\n        ":y",\n    ],\n)\n\nb(\n    name = "x",\n)\n')
         self.assert_finds(lines, ("BUILD.bazel:5", "twice"), ("BUILD.bazel:9", "is also the rule of line 1"))
 
@@ -104,7 +104,7 @@ a(
         self.assert_finds(lines, ("BUILD.bazel:1", "loads 'w'"), ("BUILD.bazel:1", "not in order; write w, y, z"),
                           ("BUILD.bazel:1", "//a:a.bzl, //b:b.bzl, //z:z.bzl"), ("BUILD.bazel:6", "put it first"))
 
-    def test_names_of_load_in_order(self):
+    def test_unsorted_names_in_load(self):
         self.assert_finds(self.check('load("//z:z.bzl", "z", "y")\n\nz(name = y)\n'), ("BUILD.bazel:1", "write y, z"))
 
     def test_layout(self):
@@ -114,7 +114,7 @@ a(
                           ("BUILD.bazel:2", "single quotes"), ("BUILD.bazel:3", "has a tab"), ("BUILD.bazel:5", "no comma"),
                           ("BUILD.bazel:6", "no comma"), ("BUILD.bazel:9", "second empty line"), ("BUILD.bazel:10", "second empty line"))
 
-    def test_what_is_no_starlark(self):
+    def test_invalid_starlark(self):
         self.assert_finds(self.check("a(\n"), ("BUILD.bazel:1", "is not Starlark"))
 
 

@@ -14,7 +14,7 @@ class ClassesTest(GateTest):
         self.assert_finds(self.run_gate("classes.py"),
                           ("client/b.cc:5", "muster::internal::Stream is defined in client/a.h:2 too"))
 
-    def test_names_that_two_files_may_share(self):
+    def test_allowed_duplicates(self):
         self.write("client/a.h", "namespace muster {\nclass Stream {\n  struct Part {};\n  class Impl;\n};\nclass Sink;\n"
                    "template <typename T>\nstruct Codec {\n};\nenum class Kind : int { kA };\n}  // namespace muster\n")
         self.write("client/a.cc", "namespace muster {\nnamespace {\nclass Sink {\n};\n}  // namespace\n\n"

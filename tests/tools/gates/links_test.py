@@ -7,7 +7,7 @@ from gate_test import GateTest
 
 
 class LinksTest(GateTest):
-    def test_what_is_there(self):
+    def test_existing_targets(self):
         self.write("docs/a.md", "# What `it` is, and\n## Twice\n## Twice\n<a id=\"own\"></a>\n")
         self.write("client/x.h", "// See docs/a.md#twice-1.\n")
         self.write("README.md", """[a](docs/a.md) [b](docs/a.md#what-it-is-and) ![c](client/x.h) [d](docs) [e](#top)
@@ -20,7 +20,7 @@ class LinksTest(GateTest):
 """)
         self.assert_finds(self.run_gate("links.py"))
 
-    def test_links_to_nowhere(self):
+    def test_broken_links(self):
         self.write("docs/a.md", "# A\n[up](b.md)\n[b](../README.md#b)\n<img src=\"c.svg\">\n")
         self.write("README.md", "[a](docs/a.md#c)\n[b](#nowhere)\n[c]: gone.md\n")
         self.assert_finds(self.run_gate("links.py"), ("README.md:1", "a heading that docs/a.md does not have"),
@@ -33,7 +33,7 @@ class LinksTest(GateTest):
         self.assert_finds(self.run_gate("links.py"), ("docs/a.md:1", "`client/gone.h`"), ("docs/a.md:1", "`client/{a,b}.h`"),
                           ("client/a.h:1", "docs/gone.md"), ("client/a.h:2", "docs/a.md#none"))
 
-    def test_files_that_git_ignores_are_not_there(self):
+    def test_ignored_files_do_not_count(self):
         self.write(".gitignore", "/out\n")
         self.write("out/a.md", "")
         self.write("README.md", "[a](out/a.md)\n")

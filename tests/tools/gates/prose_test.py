@@ -14,7 +14,7 @@ class ProseTest(GateTest):
         self.write("docs/a.md", f"# What who\n{SENTENCES}\n\n```\n{'x' * 120}, for who passes\n```\n| {'wide ' * 30} |\n")
         self.assert_finds(self.run_gate("prose.py"))
 
-    def test_comments_without_a_noun(self):
+    def test_comments_that_open_without_a_noun(self):
         self.write("a.cc", "// Those are waiting.\nint a;\n// What is it? A rank.\nint b;\n/* Who has\n * left. */\nint c;\n// The one\n")
         self.write("b.py", "#!/bin/python3\n# What to do\n# whoever waits\n")
         self.assert_finds(self.run_gate("prose.py"), ("a.cc:1", "begins with 'Those'"), ("a.cc:5", "begins with 'Who'"),

@@ -59,14 +59,14 @@ class ProtosTest(GateTest):
         self.write(FILE, text)
         return self.run_gate("protos.py")
 
-    def test_a_good_one(self):
+    def test_accepts_a_valid_proto(self):
         self.assert_finds(self.run_gate("protos.py"))
 
-    def test_without_what_was_released(self):
+    def test_empty_list_of_released_fields(self):
         self.write("proto/released.txt", "# nothing\n")
         self.assert_finds(self.run_gate("protos.py"), ("proto/released.txt:1", "--release"))
 
-    def test_no_comment(self):
+    def test_missing_comments(self):
         for comment, what, line in (("// What it serves.", "service ThingService", 5), ("// Does it.", "rpc Do", 7),
                                     ("// Which one.", "field thing", 12), ("// what came", "field num_bytes", 18),
                                     ("// One of them.", "message Thing", 22), ("// Kinds of things.", "enum ThingKind", 30),
@@ -74,7 +74,7 @@ class ProtosTest(GateTest):
             with self.subTest(what):
                 self.assert_finds(self.change((comment, "")), (f"{FILE}:{line}", f"{what} has no comment"))
 
-    def test_the_package_is_that_of_its_folder_and_has_a_version(self):
+    def test_package_matches_its_folder_and_has_a_version(self):
         os.remove(os.path.join(self.folder, FILE))
         self.write("proto/muster/thing.proto", 'syntax = "proto3";\npackage other;\n')
         self.write("proto/released.txt", "field\tmuster.Gone\t1\tname\tstring\n")
@@ -102,7 +102,7 @@ service Things {}
                           (f"{FILE}:36", "call it COLOUR_UNSPECIFIED"), (f"{FILE}:36", "does not begin with"),
                           (f"{FILE}:38", "does not begin with"), (f"{FILE}:41", "is not called ...Service"))
 
-    def test_an_rpc_has_messages_of_its_own(self):
+    def test_rpc_has_its_own_messages(self):
         lines = self.change(("  rpc Do(", "  // Again.\n  rpc Undo(DoRequest) returns (DoResponse);\n  // Does it.\n  rpc Do("))
         self.assert_finds(lines, (f"{FILE}:8", "give it a UndoRequest"), (f"{FILE}:8", "give it a UndoResponse"))
 
@@ -114,33 +114,33 @@ service Things {}
                 self.assert_finds(lines, (f"{FILE}:28", text))
         self.assert_finds(self.change(("  uint32 world_size = 2;", "  uint32 world_size = 2;\n  // X.\n  string time = 3;")))
 
-    def test_a_number_is_not_given_to_another_field(self):
+    def test_field_numbers_are_not_reused(self):
         lines = self.change(("uint32 world_size = 2", "uint32 members = 2"))
         self.assert_finds(lines, (f"{FILE}:26", "number 2 was released as field world_size"))
 
-    def test_a_type_does_not_change(self):
+    def test_field_types_do_not_change(self):
         self.assert_finds(self.change(("uint32 world_size", "string world_size")), (f"{FILE}:26", "`uint32` and is `string`"))
         self.assert_finds(self.change(("uint32 world_size", "repeated uint32 world_size")), (f"{FILE}:26", "`repeated uint32`"))
 
-    def test_what_goes_is_reserved(self):
+    def test_removed_fields_are_reserved(self):
         line = "  // How many take part.\n  uint32 world_size = 2;\n"
         self.assert_finds(self.change((line, "")), (f"{FILE}:22", "reserved 2"))
         self.assert_finds(self.change((line, "  reserved 2;\n")), (f"{FILE}:22", "reserved 2"))
         self.assert_finds(self.change((line, '  reserved 2;\n  reserved "world_size";\n')))
 
-    def test_a_value_that_goes_is_reserved(self):
+    def test_removed_values_are_reserved(self):
         line = "  // The large.\n  THING_KIND_LARGE = 1;\n"
         self.assert_finds(self.change((line, "")), (f"{FILE}:30", "value THING_KIND_LARGE"))
         self.assert_finds(self.change((line, '  reserved 1;\n  reserved "THING_KIND_LARGE";\n')))
 
-    def test_an_rpc_stays_and_is_answered_as_it_was(self):
+    def test_rpcs_keep_their_messages(self):
         self.assert_finds(self.change(("returns (DoResponse)", "returns (stream DoResponse)")),
                           (f"{FILE}:7", "returns (stream muster.v1.DoResponse)"))
         lines = self.change(("  // Does it.\n  rpc Do(DoRequest) returns (DoResponse);\n", ""),
                             ("message DoRequest", "// X.\nmessage DoRequest"), ("message DoResponse", "// X.\nmessage DoResponse"))
         self.assert_finds(lines, (f"{FILE}:5", "rpc Do of ThingService was released and is gone"))
 
-    def test_what_is_new_is_free_until_it_is_released(self):
+    def test_unreleased_fields_may_change(self):
         added = ("  uint32 world_size = 2;", "  uint32 world_size = 2;\n  // X.\n  string more = 3;")
         self.assert_finds(self.change(added))
         self.run_gate("protos.py", "--release")

@@ -31,7 +31,7 @@ class TidyTest(GateTest):
     def run_tidy(self, *arguments):
         return self.run_gate("tidy.py", "--clang-tidy", os.path.join(self.folder, "tidy"), *arguments)
 
-    def test_findings_of_the_files_that_are_named_once(self):
+    def test_reports_each_finding_once(self):
         text = f"{self.folder}/a.h:3:1: warning: moved twice [bugprone-use-after-move]\n"
         text += f"{self.folder}/other.h:1:1: warning: not asked for [misc-x]\nother text\n"
         self.write("a.cc", text)
@@ -41,16 +41,16 @@ class TidyTest(GateTest):
         self.assert_finds(lines, ("a.h:3", "moved twice [bugprone-use-after-move]; mend it"))
         self.assertEqual(sorted(self.read("calls").split()), ["a.cc", "b.cc"])
 
-    def test_a_header_without_a_source_is_looked_at_by_itself(self):
+    def test_header_without_a_source_is_checked_alone(self):
         self.write("b.h", "")
         self.assert_finds(self.run_tidy("b.h"))
         self.assertEqual(self.read("calls"), "b.h\n")
 
-    def test_what_does_not_compile_is_found_wherever_it_is(self):
+    def test_compile_errors_are_always_reported(self):
         self.write("a.cc", f"{self.folder}/c.h:1:2: error: no such thing [clang-diagnostic-error]\n")
         self.assert_finds(self.run_tidy("a.cc"), ("c.h:1", "no such thing"))
 
-    def test_headers_are_made_from_every_proto(self):
+    def test_generates_headers_of_every_proto(self):
         for name, path in (("First", "proto/first/v1/first.proto"), ("Second", "server/second/second.proto"),
                            ("Third", "tests/third/third.proto")):
             self.write(path, f'syntax = "proto3"; package test; message {name} {{}}')
@@ -58,7 +58,7 @@ class TidyTest(GateTest):
                            '#include "third/third.pb.h"\n#include "server/second/none.pb.h"\n')
         self.assert_finds(self.run_tidy("a.cc"), ("a.cc:1", "'server/second/none.pb.h' file not found"))
 
-    def test_cuda_that_is_not_there_is_said_and_in_ci_found(self):
+    def test_missing_cuda_is_a_finding_only_in_ci(self):
         self.write("a.cc", f"{self.folder}/a.cc:1:10: error: 'nccl.h' file not found [clang-diagnostic-error]\n")
         lines = self.run_tidy("a.cc")
         self.assertEqual(self.status, 0)
@@ -68,7 +68,7 @@ class TidyTest(GateTest):
         self.assertEqual(self.status, 1)
         self.assertIn("run tools/install-deps --cuda", lines[0])
 
-    def test_what_the_time_does_not_suffice_for_is_said(self):
+    def test_reports_files_beyond_the_time_limit(self):
         self.write("a.cc", "")
         lines = self.run_tidy("--within", "0", "a.cc")
         self.assertEqual((self.status, lines), (0, ["tidy: 1 of 1 files were not looked at within 0 minutes"]))

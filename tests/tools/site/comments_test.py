@@ -27,28 +27,28 @@ class CommentsTest(unittest.TestCase):
     def test_a_comment_before_a_declaration(self):
         self.check("// It.\n// More.\nint F(int a,\n      int b);\n", "/// It.\n/// More.\nint F(int a,\n      int b);\n")
 
-    def test_what_is_not_of_a_declaration(self):
+    def test_comments_outside_declarations(self):
         for text in ("int F();\n\n// ---- Part\n\nint G();", "class A;\n\n// The end.\n}  // namespace a", "int F() {\n  // Why.\n  return 1;\n}"):
             self.check(text, text)
 
-    def test_a_comment_stands_for_what_follows_it_closely(self):
+    def test_comment_covers_adjacent_declarations(self):
         self.check("class A {\n public:\n  // All of them.\n  //\n  // Twice.\n  int F();\n  template <class T>\n  int G() {\n    return 1;\n  }\n"
                    "  A() = default;\n\n  int H();\n  // Own.\n  int I();\n private:\n  int J();\n};",
                    "class A {\n public:\n  /// All of them.\n  ///\n  /// Twice.\n  int F();\n"
                    "/** All of them.@newline @newline Twice. */   template <class T>\n  int G() {\n    return 1;\n  }\n"
                    "  A() = default;\n\n  int H();\n  /// Own.\n  int I();\n private:\n  int J();\n};")
 
-    def test_a_class_is_not_what_is_in_it(self):
+    def test_comment_of_a_class_does_not_cover_members(self):
         self.check("// It.\nstruct A {\n  int b;\n};", "/// It.\nstruct A {\n  int b;\n};")
 
-    def test_a_comment_after_a_field_or_value(self):
+    def test_trailing_comment_of_a_field_or_value(self):
         self.check("enum E {\n  kA,  // the one\n  kB   // the other\n};\nstruct S {\n  int a = 1;  // in <b>\n};",
                    "enum E {\n  kA,  ///< the one\n  kB   ///< the other\n};\nstruct S {\n  int a = 1;  ///< in \\<b\\>\n};")
 
-    def test_text_is_no_command(self):
+    def test_escapes_markup(self):
         self.check("// A<T> is @not \\n a #tag & `b<T>`.\nint F();", "/// A\\<T\\> is \\@not \\\\n a \\#tag \\& `b<T>`.\nint F();")
 
-    def test_errors_are_a_list_and_examples_code(self):
+    def test_renders_error_lists_and_example_code(self):
         self.check("// Does it:\n//\n//   F(a);\n//\n// Errors:\n//   ABORTED    it was\n//              lost;\n//   CANCELLED  through it.\n// Later.\nint F();",
                    "/// Does it:\n///\n///       F(a);\n///\n/// Errors:\n/// - **ABORTED** it was\n///   lost;\n/// - **CANCELLED** through it.\n"
                    "/// <br>Later.\nint F();")

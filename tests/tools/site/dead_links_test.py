@@ -25,13 +25,13 @@ class DeadLinksTest(unittest.TestCase):
                                docs__index="")
         self.assertEqual(status, 0)
 
-    def test_files_places_and_pictures_that_are_not_there(self):
+    def test_missing_files_anchors_and_pictures(self):
         status, lines = self.check(index='<a href="a.html">1</a><a href="#b">2</a><img src="c.svg"><a href="d.html#e">3</a>', d="")
         self.assertEqual(status, 1)
         self.assertEqual([line.split("'")[1] for line in lines[:-1]], ["#b", "a.html", "c.svg", "d.html#e"])
         self.assertTrue(all(line.startswith("index.html: [docs] ") for line in lines[:-1]), lines)
 
-    def test_no_page_at_all(self):
+    def test_empty_site(self):
         self.assertEqual(self.check()[0], 1)
 
 

@@ -38,7 +38,7 @@ class PagesTest(unittest.TestCase):
                                          {"Decisions": [{"No disk": "docs/decisions/1.md"}]},
                                          {"Project": [{"Changes": "CHANGELOG.md"}]}, {"C++ API": "api/index.html"}])
 
-    def test_what_pages_link_to_goes_along(self):
+    def test_includes_linked_files(self):
         pages, _ = self.lay_out({"README.md": "", "docs/a.md": "[h](../client/x.h#L3) ![p](p.svg) [d](../client) [m](b.md#c)\n[r]: ../run\n",
                                  "docs/b.md": "", "docs/p.svg": "<svg/>", "client/x.h": "int x;  // ```\n", "run": "#!/bin/sh\n", "other": ""})
         self.assertEqual(pages["docs/a.md"], "[h](../source/client/x.h.md) ![p](p.svg) [d](../source/client/index.md) [m](b.md#c)\n"
@@ -56,7 +56,7 @@ class PagesTest(unittest.TestCase):
                          '<a href="http://x/y.md">')
         self.assertEqual(pages["docs/a.md"], '<a href="../index.html">')
 
-    def test_links_to_nowhere_and_to_the_web_are_left_as_they_are(self):
+    def test_keeps_broken_and_external_links(self):
         text = "[a](gone.h) [b](https://example.com/) [c](#d)\n```\n[e](x.h)\n```\n"
         pages, _ = self.lay_out({"README.md": text, "x.h": ""})
         self.assertEqual(pages["README.md"], text)

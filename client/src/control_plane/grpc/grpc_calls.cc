@@ -2,7 +2,7 @@
 
 namespace muster::internal {
 
-void CallContext::Renew() {
+void CancellableContext::Renew() {
   std::unique_lock<std::mutex> lock(mutex_);
   context_ = std::make_shared<grpc::ClientContext>();
   const bool cancelled = cancelled_;
@@ -10,7 +10,7 @@ void CallContext::Renew() {
   if (cancelled) context_->TryCancel();
 }
 
-void CallContext::Cancel() {
+void CancellableContext::Cancel() {
   std::unique_lock<std::mutex> lock(mutex_);
   cancelled_ = true;
   const std::shared_ptr<grpc::ClientContext> context = context_;
@@ -27,7 +27,7 @@ AttachCall::AttachCall(const GrpcCaller& caller, std::shared_ptr<Link> link,
       handler_(std::move(handler)),
       on_peer_(std::move(on_peer)) {}
 
-void AttachCall::Start(Ended ended) {
+void AttachCall::Start(EndedCallback ended) {
   ended_ = std::move(ended);
   Send();
 }
@@ -51,20 +51,20 @@ void AttachCall::OnEvent(bool ok) {
 }
 
 void AttachCall::TakeResponse() {
-  caller_.Judge(token_, grpc::Status::OK);
+  caller_.DecideRetry(token_, grpc::Status::OK);
   on_peer_(context_.get()->peer());
   handler_.on_response(response_);
 }
 
 void AttachCall::TakeEnd() {
-  const CallerCredentials::Judgement judgement = caller_.Judge(token_, status_);
-  if (judgement.send_again) {
+  const CallerCredentials::RetryDecision decision = caller_.DecideRetry(token_, status_);
+  if (decision.retry_now) {
     reader_.reset();
     context_.Renew();
     return Send();
   }
-  const Ended ended = std::move(ended_);
-  handler_.on_end(judgement.status);
+  const EndedCallback ended = std::move(ended_);
+  handler_.on_end(decision.status);
   ended();
 }
 

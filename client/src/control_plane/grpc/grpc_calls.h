@@ -24,9 +24,9 @@
 namespace muster::internal {
 
 // A call or stream that has begun.
-class InFlight {
+class InFlightCall {
  public:
-  virtual ~InFlight() = default;
+  virtual ~InFlightCall() = default;
   virtual void Cancel() = 0;
 };
 
@@ -44,8 +44,8 @@ class EventTarget {
 
 // State that the calls of one transport share.
 struct GrpcCaller {
-  CallerCredentials::Judgement Judge(uint64_t token, const grpc::Status& status) const {
-    return credentials->Judge(token, FromGrpc(status), coordinator);
+  CallerCredentials::RetryDecision DecideRetry(uint64_t token, const grpc::Status& status) const {
+    return credentials->DecideRetry(token, FromGrpc(status), coordinator);
   }
 
   const std::shared_ptr<CallerCredentials> credentials;
@@ -54,7 +54,7 @@ struct GrpcCaller {
 };
 
 // The context of a call. Any thread may cancel it.
-class CallContext {
+class CancellableContext {
  public:
   // Returns the context. Only the call itself uses it, until Renew().
   grpc::ClientContext* get() const { return context_.get(); }
@@ -72,10 +72,10 @@ class CallContext {
 
 // Removes an ended call from the transport. Runs last in an event, since the call may be destroyed
 // when it returns.
-using Ended = std::function<void()>;
+using EndedCallback = std::function<void()>;
 
 template <class Req>
-class UnaryCall final : public InFlight, public EventTarget {
+class UnaryCall final : public InFlightCall, public EventTarget {
  public:
   UnaryCall(const GrpcCaller& caller, std::shared_ptr<Link> link, Req request, Transport::Done done)
       : caller_(caller),
@@ -83,7 +83,7 @@ class UnaryCall final : public InFlight, public EventTarget {
         request_(std::move(request)),
         done_(std::move(done)) {}
 
-  void Start(Ended ended) {
+  void Start(EndedCallback ended) {
     ended_ = std::move(ended);
     Send();
   }
@@ -91,14 +91,14 @@ class UnaryCall final : public InFlight, public EventTarget {
   void Cancel() override { context_.Cancel(); }
 
   void OnEvent(bool /*ok*/) override {
-    const CallerCredentials::Judgement judgement = caller_.Judge(token_, status_);
-    if (judgement.send_again) {
+    const CallerCredentials::RetryDecision decision = caller_.DecideRetry(token_, status_);
+    if (decision.retry_now) {
       reader_.reset();
       context_.Renew();
       return Send();
     }
-    const Ended ended = std::move(ended_);
-    done_(judgement.status, std::move(response_));
+    const EndedCallback ended = std::move(ended_);
+    done_(decision.status, std::move(response_));
     ended();
   }
 
@@ -114,24 +114,24 @@ class UnaryCall final : public InFlight, public EventTarget {
   const std::shared_ptr<Link> link_;
   const Req request_;
   const Transport::Done done_;
-  CallContext context_;
+  CancellableContext context_;
   uint64_t token_ = 0;  // the token of the current send
   ResponseOf<Req> response_;
   grpc::Status status_;
   // Allocated in the context's memory.
   std::unique_ptr<grpc::ClientAsyncResponseReader<ResponseOf<Req>>> reader_;
-  Ended ended_;
+  EndedCallback ended_;
 };
 
 // The stream of Attach, as gRPC runs it. Which attempt it serves is decided by AttachStream in
 // client/src/protocol.
-class AttachCall final : public InFlight, public EventTarget {
+class AttachCall final : public InFlightCall, public EventTarget {
  public:
   // `on_peer` gets gRPC's name of the peer before each response.
   AttachCall(const GrpcCaller& caller, std::shared_ptr<Link> link, v1::AttachRequest request,
              Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer);
 
-  void Start(Ended ended);
+  void Start(EndedCallback ended);
   void Cancel() override { context_.Cancel(); }
   void OnEvent(bool ok) override;
 
@@ -147,14 +147,14 @@ class AttachCall final : public InFlight, public EventTarget {
   const v1::AttachRequest request_;
   const Transport::StreamHandler handler_;
   const std::function<void(const std::string&)> on_peer_;
-  CallContext context_;
+  CancellableContext context_;
   Awaits awaits_ = Awaits::kStart;
   uint64_t token_ = 0;  // the token of the current send
   v1::AttachResponse response_;
   grpc::Status status_;
   // Allocated in the context's memory.
   std::unique_ptr<grpc::ClientAsyncReader<v1::AttachResponse>> reader_;
-  Ended ended_;
+  EndedCallback ended_;
 };
 
 }  // namespace muster::internal

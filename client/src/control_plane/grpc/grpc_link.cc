@@ -78,7 +78,7 @@ void GrpcLinks::Answered(const std::string& peer) {
 
 std::string GrpcLinks::peer() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return HostOfPeer(peer_);
+  return ParsePeerHost(peer_);
 }
 
 bool GrpcLinks::connected() const {

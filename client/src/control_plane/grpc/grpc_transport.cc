@@ -23,7 +23,7 @@ namespace {
 // The calls and streams that have not ended. Thread-safe.
 class InFlightSet {
  public:
-  void Add(uint64_t attempt, std::shared_ptr<InFlight> call) {
+  void Add(uint64_t attempt, std::shared_ptr<InFlightCall> call) {
     std::lock_guard<std::mutex> lock(mutex_);
     calls_.emplace(attempt, std::move(call));
   }
@@ -35,22 +35,22 @@ class InFlightSet {
   }
 
   // Returns null if the call has ended.
-  std::shared_ptr<InFlight> Find(uint64_t attempt) const {
+  std::shared_ptr<InFlightCall> Find(uint64_t attempt) const {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto call = calls_.find(attempt);
     return call == calls_.end() ? nullptr : call->second;
   }
 
-  std::vector<std::shared_ptr<InFlight>> All() const {
+  std::vector<std::shared_ptr<InFlightCall>> All() const {
     std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<std::shared_ptr<InFlight>> all;
+    std::vector<std::shared_ptr<InFlightCall>> all;
     for (const auto& entry : calls_) all.push_back(entry.second);
     return all;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::unordered_map<uint64_t, std::shared_ptr<InFlight>> calls_;  // by attempt
+  std::unordered_map<uint64_t, std::shared_ptr<InFlightCall>> calls_;  // by attempt
 };
 
 // An event without an operation, which makes the polling thread return.

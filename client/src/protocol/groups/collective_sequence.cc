@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/operation_words.h"
+#include "common/operation_names.h"
 
 namespace muster::internal {
 namespace {
@@ -11,8 +11,8 @@ namespace {
 // Describes the call in the coordinator's words.
 std::string DescribeCall(const CollectiveCall& call) {
   static constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gather", "AllGather"};
-  OperationWords words = {kNames[static_cast<int>(call.kind)], call.label, std::nullopt,
-                          call.type_name, call.payload_size};
+  CollectiveFields words = {kNames[static_cast<int>(call.kind)], call.label, std::nullopt,
+                            call.type_name, call.payload_size};
   if (call.kind == CollectiveKind::kBroadcast || call.kind == CollectiveKind::kGather) {
     words.root = call.root;
   }
@@ -59,7 +59,7 @@ absl::Status CollectiveSequence::CheckSame(const CollectiveCall& call) const {
                    "it with the same ones (shapes, types, operation), others may have got them"));
 }
 
-void CollectiveSequence::End(const absl::Status& status, int sends, bool none_counts) {
+void CollectiveSequence::End(const absl::Status& status, int sends, bool no_send_counts) {
   in_progress_ = false;
   sends_ += sends;
   if (status.ok()) {
@@ -72,7 +72,7 @@ void CollectiveSequence::End(const absl::Status& status, int sends, bool none_co
   } else if (absl::IsOutOfRange(status)) {
     ++refusals_;
     sends_ = 0;
-  } else if (NothingRecorded(status) && (sends_ == 1 || none_counts)) {
+  } else if (NothingRecorded(status) && (sends_ == 1 || no_send_counts)) {
     sends_ = 0;
   }
 }

@@ -32,8 +32,8 @@ class CollectiveSequence {
   //   * OK completes the number.
   //   * OUT_OF_RANGE frees the number for other content, whatever was sent before.
   //   * A refusal without a record (NothingRecorded) frees it too, if this was the number's only
-  //     send, or if `none_counts`: no earlier send has counted or will count.
-  void End(const absl::Status& status, int sends, bool none_counts);
+  //     send, or if `no_send_counts`: no earlier send has counted or will count.
+  void End(const absl::Status& status, int sends, bool no_send_counts);
 
   // Returns whether the number was sent, so that its content is fixed.
   bool is_fixed() const { return sends_ > 0; }

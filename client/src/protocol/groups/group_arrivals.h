@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "client/src/protocol/messages/collective_call.h"
-#include "client/src/protocol/messages/effects.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_effects.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "client/src/protocol/messages/session_state.h"
 
 namespace muster::internal {
@@ -45,16 +45,16 @@ class GroupArrivals {
   void Settle() { unsettled_in_.reset(); }
 
   // The background call that withdraws such an arrival; 0 if there is none.
-  CallId taking_back() const { return taking_back_; }
-  void BeginTakingBack(CallId call) { taking_back_ = call; }
+  CallId withdrawal() const { return withdrawal_; }
+  void BeginWithdrawal(CallId call) { withdrawal_ = call; }
   // Returns the call that ends.
-  CallId EndTakingBack() { return std::exchange(taking_back_, 0); }
+  CallId EndWithdrawal() { return std::exchange(withdrawal_, 0); }
 
  private:
   std::optional<SessionId> known_in_;
   std::optional<SessionId> first_sent_in_;
   std::optional<SessionId> unsettled_in_;
-  CallId taking_back_ = 0;
+  CallId withdrawal_ = 0;
   std::array<size_t, 4> answer_bytes_ = {};
 };
 

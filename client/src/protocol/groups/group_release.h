@@ -16,17 +16,17 @@ class GroupRelease {
   bool closed() const { return closed_; }
   // Returns whether an earlier life of the group is not over yet.
   bool is_past() const { return released_ || closed_; }
-  // Returns the number of the news that the coordinator must be told about this group; 0 if there
-  // is none.
-  uint64_t news() const { return news_; }
+  // Returns the number of the latest change that the coordinator does not know of; 0 if there is
+  // none.
+  uint64_t unreported_change() const { return unreported_change_; }
 
   // Releases the group. Returns false if it was released before.
-  bool LetGo() { return !std::exchange(released_, true); }
+  bool Release() { return !std::exchange(released_, true); }
   // Takes the group back, because the program calls it again. The call itself tells the
   // coordinator.
   void Retain() {
     if (!std::exchange(released_, false) || closed_) return;
-    news_ = 0;
+    unreported_change_ = 0;
     claimed_ = false;
   }
   // Closes the group. Returns false if it was closed before.
@@ -34,7 +34,7 @@ class GroupRelease {
   // Notes that all ranks know that the group is closed.
   void Settle() {
     closed_ = false;
-    news_ = 0;
+    unreported_change_ = 0;
     claimed_ = false;
   }
   // Returns whether the coordinator's "settled" counts. For a group that is open here, it means
@@ -44,21 +44,21 @@ class GroupRelease {
   bool MaySettle() const { return closed_ || (released_ && claimed_); }
 
   // Notes that there is something to tell, under this number.
-  void NoteNews(uint64_t number) {
-    news_ = number;
+  void NoteChange(uint64_t number) {
+    unreported_change_ = number;
     claimed_ = false;
   }
-  // Notes that a call (Told) or the claim of an Attach (Claimed) has told the coordinator.
-  void Told() { news_ = 0; }
+  // Notes that a call (Reported) or the claim of an Attach (Claimed) has told the coordinator.
+  void Reported() { unreported_change_ = 0; }
   void Claimed() {
-    news_ = 0;
+    unreported_change_ = 0;
     claimed_ = is_past();
   }
 
  private:
   bool released_ = false;
   bool closed_ = false;
-  uint64_t news_ = 0;
+  uint64_t unreported_change_ = 0;
   bool claimed_ = false;  // the latest claim said so (is_past())
 };
 

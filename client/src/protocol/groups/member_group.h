@@ -9,7 +9,7 @@
 #include "client/src/protocol/groups/collective_sequence.h"
 #include "client/src/protocol/groups/group_arrivals.h"
 #include "client/src/protocol/groups/group_release.h"
-#include "client/src/protocol/messages/effects.h"
+#include "client/src/protocol/messages/member_effects.h"
 
 namespace muster::internal {
 

@@ -13,9 +13,9 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/groups/member_group.h"
-#include "client/src/protocol/messages/effects.h"
 #include "client/src/protocol/messages/epoch_id.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_effects.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "client/src/protocol/messages/session_state.h"
 
 namespace muster::internal {
@@ -52,8 +52,8 @@ struct PendingCall {
   // The group of a collective. A background call ends when this group is closed.
   std::shared_ptr<MemberGroup> group;
   bool is_collective() const { return group != nullptr && !in_background; }
-  // The attempt of the arrival for whose meeting this call carries a batch. Such a call is sent
-  // once, and ends with the meeting.
+  // The attempt of the arrival for whose round this call carries a batch. Such a call is sent
+  // once, and ends with the round.
   std::optional<uint64_t> carries;
 
   // Returns the request of a send, without its CallContext. The fields that identify a collective
@@ -61,17 +61,17 @@ struct PendingCall {
   std::function<Request(SteadyTime now)> request;
   // For a collective: returns why the call must not be sent yet, as its time-out words it; empty if
   // it may be sent.
-  std::function<absl::string_view(SteadyTime now, const MemberGroup& group)> held_up_by;
+  std::function<absl::string_view(SteadyTime now, const MemberGroup& group)> blocked_by;
   // For a collective: arrives with node fan-in instead of the first send. Returns false if the call
   // must be sent.
-  std::function<bool(SteadyTime now, CallId id, const PendingCall& call)> meet;
+  std::function<bool(SteadyTime now, CallId id, const PendingCall& call)> start_round;
   // Applies the end of the call to the member's state. May change the program's reply.
   std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
 
   bool cancelled = false;
   int sends = 0;
   std::optional<Stamp> in_flight;
-  bool meeting = false;   // the arrival in flight is in a meeting, and no call was sent
+  bool in_round = false;  // the arrival in flight is in a round, and no call was sent
   bool answered = false;  // whether the coordinator has answered in the current session
   SteadyTime sent_at;
   std::optional<SteadyTime> paused_until;

@@ -6,8 +6,8 @@
 
 #include "absl/time/time.h"
 #include "client/src/base/backoff.h"
-#include "client/src/environment/fingerprint.h"
 #include "client/src/environment/identity.h"
+#include "client/src/environment/process_fingerprint.h"
 
 namespace muster::internal {
 
@@ -16,7 +16,7 @@ struct MemberOptions {
   std::string coordinator;  // as the user wrote it, for messages
   std::string job_id;
   Identity identity;
-  Fingerprint fingerprint;
+  ProcessFingerprint fingerprint;
   // How long a call retries while the coordinator does not answer.
   absl::Duration coordinator_timeout;
   // How much later than a call's time-out its answer may arrive. At the time-out the coordinator

@@ -127,17 +127,17 @@ void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration w
   SetDuration(wait, context->mutable_wait_timeout());
 }
 
-Request MakeJoin(const JobOptions& options, const Fingerprint& fingerprint) {
+Request MakeJoin(const JobOptions& options, const ProcessFingerprint& fingerprint) {
   v1::JoinRequest request;
   request.set_world_size(options.world_size.value_or(0));
   if (options.rank) request.set_rank(*options.rank);
   if (options.local_rank) request.set_local_rank(*options.local_rank);
   if (options.node_rank) request.set_node_rank(*options.node_rank);
   request.set_topology(options.topology);
-  v1::Fingerprint& told = *request.mutable_fingerprint();
-  told.mutable_facts()->insert(fingerprint.facts.begin(), fingerprint.facts.end());
+  v1::Fingerprint& message = *request.mutable_fingerprint();
+  message.mutable_facts()->insert(fingerprint.facts.begin(), fingerprint.facts.end());
   if (fingerprint.free_shared_memory) {
-    told.set_free_shared_memory(*fingerprint.free_shared_memory);
+    message.set_free_shared_memory(*fingerprint.free_shared_memory);
   }
   return request;
 }
@@ -231,7 +231,7 @@ v1::LeaseResult ResultOf(uint64_t token, const absl::StatusOr<std::string>& outc
   } else {
     v1::WorkError* const error = result.mutable_error();
     error->set_code(static_cast<uint32_t>(outcome.status().code()));
-    error->set_message(Printable(outcome.status().message().substr(0, kMaxErrorBytes)));
+    error->set_message(ReplaceUnprintable(outcome.status().message().substr(0, kMaxErrorBytes)));
   }
   return result;
 }

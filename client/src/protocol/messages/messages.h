@@ -9,12 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/environment/fingerprint.h"
 #include "client/src/environment/identity.h"
-#include "client/src/node/meeting.h"
+#include "client/src/environment/process_fingerprint.h"
+#include "client/src/node/fan_in_round.h"
 #include "client/src/protocol/messages/collective_call.h"
 #include "client/src/protocol/messages/epoch_id.h"
-#include "client/src/protocol/messages/requests.h"
+#include "client/src/protocol/messages/member_requests.h"
 #include "client/src/protocol/messages/session_state.h"
 #include "muster/group.h"
 #include "muster/job_options.h"
@@ -34,7 +34,7 @@ void SetIdentity(const Identity& identity, v1::MemberIdentity* out);
 void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
                  Request* request);
 
-Request MakeJoin(const JobOptions& options, const Fingerprint& fingerprint);
+Request MakeJoin(const JobOptions& options, const ProcessFingerprint& fingerprint);
 Request MakeCollective(const EpochId& epoch, const std::string& group,
                        const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call);

@@ -20,46 +20,46 @@ using Entry = std::pair<const std::string, void*>;
 
 // Fails to compile if the function does not have the real function's signature.
 template <class Real>
-Entry Of(const char* name, Real* function) {
+Entry MakeEntry(const char* name, Real* function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
 const std::map<std::string, void*>& EntryPoints() {
   static const auto* const kEntryPoints = new std::map<std::string, void*>{
-      Of<decltype(cuGetErrorString)>("cuGetErrorString", GetErrorString),
-      Of<decltype(cuGetErrorName)>("cuGetErrorName", GetErrorName),
-      Of<decltype(cuInit)>("cuInit", Init),
-      Of<decltype(cuDeviceGet)>("cuDeviceGet", DeviceGet),
-      Of<decltype(cuDeviceGetCount)>("cuDeviceGetCount", DeviceGetCount),
-      Of<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", DeviceGetAttribute),
-      Of<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", DeviceGetUuid),
-      Of<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent", CtxGetCurrent),
-      Of<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent", CtxSetCurrent),
-      Of<decltype(cuCtxGetDevice)>("cuCtxGetDevice", CtxGetDevice),
-      Of<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState",
-                                               DevicePrimaryCtxGetState),
-      Of<decltype(cuLaunchKernelEx)>("cuLaunchKernelEx", LaunchKernelEx),
-      Of<decltype(cuLaunchKernel)>("cuLaunchKernel", LaunchKernel),
-      Of<decltype(cuMemCreate)>("cuMemCreate", MemCreate),
-      Of<decltype(cuMemRelease)>("cuMemRelease", MemRelease),
-      Of<decltype(cuMemGetAllocationGranularity)>("cuMemGetAllocationGranularity",
-                                                  MemGetAllocationGranularity),
-      Of<decltype(cuMemGetAllocationPropertiesFromHandle)>("cuMemGetAllocationPropertiesFromHandle",
-                                                           MemGetAllocationPropertiesFromHandle),
-      Of<decltype(cuMemExportToShareableHandle)>("cuMemExportToShareableHandle",
-                                                 MemExportToShareableHandle),
-      Of<decltype(cuMemImportFromShareableHandle)>("cuMemImportFromShareableHandle",
-                                                   MemImportFromShareableHandle),
-      Of<decltype(cuMemAddressReserve)>("cuMemAddressReserve", MemAddressReserve),
-      Of<decltype(cuMemAddressFree)>("cuMemAddressFree", MemAddressFree),
-      Of<decltype(cuMemMap)>("cuMemMap", MemMap),
-      Of<decltype(cuMemUnmap)>("cuMemUnmap", MemUnmap),
-      Of<decltype(cuMemSetAccess)>("cuMemSetAccess", MemSetAccess),
-      Of<decltype(cuMemGetAccess)>("cuMemGetAccess", MemGetAccess),
-      Of<decltype(cuMemRetainAllocationHandle)>("cuMemRetainAllocationHandle",
-                                                MemRetainAllocationHandle),
-      Of<decltype(cuMemGetAddressRange)>("cuMemGetAddressRange", MemGetAddressRange),
-      Of<decltype(cuPointerGetAttribute)>("cuPointerGetAttribute", PointerGetAttribute),
+      MakeEntry<decltype(cuGetErrorString)>("cuGetErrorString", GetErrorString),
+      MakeEntry<decltype(cuGetErrorName)>("cuGetErrorName", GetErrorName),
+      MakeEntry<decltype(cuInit)>("cuInit", Init),
+      MakeEntry<decltype(cuDeviceGet)>("cuDeviceGet", DeviceGet),
+      MakeEntry<decltype(cuDeviceGetCount)>("cuDeviceGetCount", DeviceGetCount),
+      MakeEntry<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", DeviceGetAttribute),
+      MakeEntry<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", DeviceGetUuid),
+      MakeEntry<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent", CtxGetCurrent),
+      MakeEntry<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent", CtxSetCurrent),
+      MakeEntry<decltype(cuCtxGetDevice)>("cuCtxGetDevice", CtxGetDevice),
+      MakeEntry<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState",
+                                                      DevicePrimaryCtxGetState),
+      MakeEntry<decltype(cuLaunchKernelEx)>("cuLaunchKernelEx", LaunchKernelEx),
+      MakeEntry<decltype(cuLaunchKernel)>("cuLaunchKernel", LaunchKernel),
+      MakeEntry<decltype(cuMemCreate)>("cuMemCreate", MemCreate),
+      MakeEntry<decltype(cuMemRelease)>("cuMemRelease", MemRelease),
+      MakeEntry<decltype(cuMemGetAllocationGranularity)>("cuMemGetAllocationGranularity",
+                                                         MemGetAllocationGranularity),
+      MakeEntry<decltype(cuMemGetAllocationPropertiesFromHandle)>(
+          "cuMemGetAllocationPropertiesFromHandle", MemGetAllocationPropertiesFromHandle),
+      MakeEntry<decltype(cuMemExportToShareableHandle)>("cuMemExportToShareableHandle",
+                                                        MemExportToShareableHandle),
+      MakeEntry<decltype(cuMemImportFromShareableHandle)>("cuMemImportFromShareableHandle",
+                                                          MemImportFromShareableHandle),
+      MakeEntry<decltype(cuMemAddressReserve)>("cuMemAddressReserve", MemAddressReserve),
+      MakeEntry<decltype(cuMemAddressFree)>("cuMemAddressFree", MemAddressFree),
+      MakeEntry<decltype(cuMemMap)>("cuMemMap", MemMap),
+      MakeEntry<decltype(cuMemUnmap)>("cuMemUnmap", MemUnmap),
+      MakeEntry<decltype(cuMemSetAccess)>("cuMemSetAccess", MemSetAccess),
+      MakeEntry<decltype(cuMemGetAccess)>("cuMemGetAccess", MemGetAccess),
+      MakeEntry<decltype(cuMemRetainAllocationHandle)>("cuMemRetainAllocationHandle",
+                                                       MemRetainAllocationHandle),
+      MakeEntry<decltype(cuMemGetAddressRange)>("cuMemGetAddressRange", MemGetAddressRange),
+      MakeEntry<decltype(cuPointerGetAttribute)>("cuPointerGetAttribute", PointerGetAttribute),
   };
   return *kEntryPoints;
 }
@@ -84,14 +84,14 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
   const cudaError_t error = fake_cuda::BeginQuery(__func__);
-  if (error != cudaSuccess) return fake_cuda::Return(error);
+  if (error != cudaSuccess) return fake_cuda::RecordError(error);
   return fake_cuda::driver::Find(name, function, result);
 }
 
 cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long,
                                     cudaDriverEntryPointQueryResult* result) {
   const cudaError_t error = fake_cuda::BeginQuery(__func__);
-  if (error != cudaSuccess) return fake_cuda::Return(error);
+  if (error != cudaSuccess) return fake_cuda::RecordError(error);
   return fake_cuda::driver::Find(name, function, result);
 }
 

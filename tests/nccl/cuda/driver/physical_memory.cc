@@ -77,7 +77,7 @@ int NewFile(size_t size, const CUmemAllocationProp& properties) {
   return file;
 }
 
-CUmemGenericAllocationHandle Keep(const PhysicalMemory& memory) {
+CUmemGenericAllocationHandle RegisterMemory(const PhysicalMemory& memory) {
   auto* const kept = new PhysicalMemory(memory);
   const std::lock_guard<std::mutex> lock(All().mutex);
   All().live.insert(kept);
@@ -139,7 +139,7 @@ CUresult MemCreate(CUmemGenericAllocationHandle* handle, size_t size,
     if (!Reserve(memory.charged_device, size)) return CUDA_ERROR_OUT_OF_MEMORY;
   }
   memory.file = NewFile(size, *properties);
-  *handle = Keep(memory);
+  *handle = RegisterMemory(memory);
   return CUDA_SUCCESS;
 }
 
@@ -193,7 +193,7 @@ CUresult MemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void
   if (IsOnDevice(memory)) memory.properties.location.id = OrdinalOf(description.physical_device);
   memory.file = fcntl(file, F_DUPFD_CLOEXEC, 0);
   if (memory.file < 0) return CUDA_ERROR_OPERATING_SYSTEM;
-  *handle = Keep(memory);
+  *handle = RegisterMemory(memory);
   return CUDA_SUCCESS;
 }
 

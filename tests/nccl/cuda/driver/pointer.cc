@@ -10,7 +10,7 @@
 namespace fake_cuda::driver {
 namespace {
 
-const void* At(CUdeviceptr pointer) { return reinterpret_cast<const void*>(pointer); }
+const void* ToPointer(CUdeviceptr pointer) { return reinterpret_cast<const void*>(pointer); }
 
 unsigned MemoryTypeOf(const Allocation& allocation) {
   return allocation.type == cudaMemoryTypeDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
@@ -31,7 +31,7 @@ unsigned long long HandleTypesOf(CUdeviceptr pointer) {
 }  // namespace
 
 CUresult MemGetAddressRange(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
-  const std::optional<Region> region = Holding(At(pointer));
+  const std::optional<Region> region = FindRegion(ToPointer(pointer));
   if (!region) return CUDA_ERROR_NOT_FOUND;
   if (base != nullptr) *base = region->address;
   if (size != nullptr) *size = region->allocation.size;
@@ -39,7 +39,7 @@ CUresult MemGetAddressRange(CUdeviceptr* base, size_t* size, CUdeviceptr pointer
 }
 
 CUresult PointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  const std::optional<Region> region = Holding(At(pointer));
+  const std::optional<Region> region = FindRegion(ToPointer(pointer));
   if (!region) return CUDA_ERROR_INVALID_VALUE;
   const Allocation& allocation = region->allocation;
   switch (attribute) {

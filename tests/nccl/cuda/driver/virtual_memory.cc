@@ -33,7 +33,7 @@ AddressSpace& Addresses() {
   return *kAddresses;
 }
 
-void* At(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
+void* ToPointer(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
 
 // Reserves an inaccessible range of addresses. Returns null if there is none.
 char* ReserveRange(size_t size, size_t alignment) {
@@ -42,15 +42,15 @@ char* ReserveRange(size_t size, size_t alignment) {
       mmap(nullptr, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) return nullptr;
   char* const first = static_cast<char*>(begin);
-  char* const aligned = first + (RoundedUp(AddressOf(first), alignment) - AddressOf(first));
+  char* const aligned = first + (RoundUp(AddressOf(first), alignment) - AddressOf(first));
   if (aligned > first) munmap(first, aligned - first);
   munmap(aligned + size, first + most - (aligned + size));
   return aligned;
 }
 
 void MakeInaccessible(CUdeviceptr pointer, size_t size) {
-  mmap(At(pointer), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-       0);
+  mmap(ToPointer(pointer), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+       -1, 0);
 }
 
 // Returns whether the range is reserved. The caller holds the lock.
@@ -67,14 +67,16 @@ Mapping* Find(AddressSpace& addresses, CUdeviceptr pointer) {
   return it == addresses.mappings.end() ? nullptr : &it->second;
 }
 
-CUresult Allow(CUdeviceptr pointer, const Mapping& mapping, const CUmemAccessDesc& access) {
+CUresult SetMappingAccess(CUdeviceptr pointer, const Mapping& mapping,
+                          const CUmemAccessDesc& access) {
   const bool writes = access.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   if (access.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    SetView(At(pointer), access.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? nullptr : mapping.view);
+    SetView(ToPointer(pointer),
+            access.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? nullptr : mapping.view);
     return CUDA_SUCCESS;
   }
   if (IsOnDevice(*mapping.memory)) return CUDA_ERROR_INVALID_VALUE;
-  mprotect(At(pointer), mapping.size, writes ? PROT_READ | PROT_WRITE : PROT_READ);
+  mprotect(ToPointer(pointer), mapping.size, writes ? PROT_READ | PROT_WRITE : PROT_READ);
   return CUDA_SUCCESS;
 }
 
@@ -83,25 +85,26 @@ CUresult Allow(CUdeviceptr pointer, const Mapping& mapping, const CUmemAccessDes
 CUresult MemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment, CUdeviceptr,
                            unsigned long long) {
   const size_t least = alignment < PageSize() ? PageSize() : alignment;
-  char* const range = ReserveRange(RoundedUp(size, PageSize()), least);
+  char* const range = ReserveRange(RoundUp(size, PageSize()), least);
   if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *pointer = AddressOf(range);
   const std::lock_guard<std::mutex> lock(Addresses().mutex);
-  Addresses().reserved[*pointer] = RoundedUp(size, PageSize());
+  Addresses().reserved[*pointer] = RoundUp(size, PageSize());
   return CUDA_SUCCESS;
 }
 
 CUresult MemAddressFree(CUdeviceptr pointer, size_t size) {
   const std::lock_guard<std::mutex> lock(Addresses().mutex);
   const auto it = Addresses().reserved.find(pointer);
-  if (it == Addresses().reserved.end() || it->second != RoundedUp(size, PageSize())) {
+  if (it == Addresses().reserved.end() || it->second != RoundUp(size, PageSize())) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   const auto mapped = Addresses().mappings.lower_bound(pointer);
   if (mapped != Addresses().mappings.end() && mapped->first < pointer + size) {
-    Violation("cuMemAddressFree of %zu bytes at %p, where memory is mapped", size, At(pointer));
+    Violation("cuMemAddressFree of %zu bytes at %p, where memory is mapped", size,
+              ToPointer(pointer));
   }
-  munmap(At(pointer), it->second);
+  munmap(ToPointer(pointer), it->second);
   Addresses().reserved.erase(it);
   return CUDA_SUCCESS;
 }
@@ -118,9 +121,9 @@ CUresult MemMap(CUdeviceptr pointer, size_t size, size_t offset,
   const Allocation allocation = {size, MemoryKind::kVirtual,
                                  on_device ? cudaMemoryTypeDevice : cudaMemoryTypeHost,
                                  on_device ? memory->properties.location.id : 0};
-  if (!AddRegion(At(pointer), allocation)) return CUDA_ERROR_INVALID_VALUE;
+  if (!AddRegion(ToPointer(pointer), allocation)) return CUDA_ERROR_INVALID_VALUE;
   const auto from = static_cast<off_t>(offset);
-  mmap(At(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, from);
+  mmap(ToPointer(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, from);
   void* const view = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory->file, from);
   if (view == MAP_FAILED) Violation("mmap of %zu bytes failed", size);
   Addresses().mappings[pointer] = {memory, size, static_cast<char*>(view)};
@@ -135,7 +138,7 @@ CUresult MemUnmap(CUdeviceptr pointer, size_t size) {
     const Mapping* const found = Find(Addresses(), pointer);
     if (found == nullptr || pointer + found->size > end) return CUDA_ERROR_INVALID_VALUE;
     const Mapping mapping = *found;
-    RemoveRegion(At(pointer));
+    RemoveRegion(ToPointer(pointer));
     MakeInaccessible(pointer, mapping.size);
     munmap(mapping.view, mapping.size);
     DropReference(mapping.memory);
@@ -153,7 +156,7 @@ CUresult MemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* a
     const Mapping* const mapping = Find(Addresses(), pointer);
     if (mapping == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; ++i) {
-      const CUresult result = Allow(pointer, *mapping, access[i]);
+      const CUresult result = SetMappingAccess(pointer, *mapping, access[i]);
       if (result != CUDA_SUCCESS) return result;
     }
     pointer += mapping->size;
@@ -163,7 +166,7 @@ CUresult MemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* a
 
 CUresult MemGetAccess(unsigned long long* flags, const CUmemLocation* location,
                       CUdeviceptr pointer) {
-  const std::optional<Region> region = Holding(At(pointer));
+  const std::optional<Region> region = FindRegion(ToPointer(pointer));
   if (!region || location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   *flags = region->allocation.view == nullptr ? CU_MEM_ACCESS_FLAGS_PROT_NONE
                                               : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -171,7 +174,7 @@ CUresult MemGetAccess(unsigned long long* flags, const CUmemLocation* location,
 }
 
 CUresult MemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* pointer) {
-  const std::optional<Region> region = Holding(pointer);
+  const std::optional<Region> region = FindRegion(pointer);
   if (!region || region->allocation.kind != MemoryKind::kVirtual) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard<std::mutex> lock(Addresses().mutex);
   const Mapping* const mapping = Find(Addresses(), region->address);

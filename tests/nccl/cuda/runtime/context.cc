@@ -120,7 +120,7 @@ cudaError_t BeginQuery(const char* function) {
   return InjectedError(function);
 }
 
-cudaError_t Begin(const char* function) {
+cudaError_t BeginCudaCall(const char* function) {
   if (cudaError_t error = BeginQuery(function); error != cudaSuccess) return error;
   if (state.context == nullptr) SetCurrentDevice(state.device);
   return Failure();

@@ -16,7 +16,7 @@ namespace fake_cuda {
 // Begins a call that needs the context of the thread's device, and opens it if the thread has none.
 // A thread that has never set a device uses device 0. Returns the error that the call must return,
 // or cudaSuccess.
-cudaError_t Begin(const char* function);
+cudaError_t BeginCudaCall(const char* function);
 
 // Begins a call that CUDA answers without a context.
 cudaError_t BeginQuery(const char* function);

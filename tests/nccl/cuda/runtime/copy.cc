@@ -15,7 +15,7 @@ namespace fake_cuda {
 namespace {
 
 bool IsDevice(const void* pointer) {
-  const std::optional<Region> region = Holding(pointer);
+  const std::optional<Region> region = FindRegion(pointer);
   return region && region->allocation.type == cudaMemoryTypeDevice;
 }
 
@@ -38,7 +38,7 @@ Side SideOf(const void* pointer, size_t size) {
   return side;
 }
 
-bool Fits(cudaMemcpyKind kind, const Side& to, const Side& from) {
+bool MatchesKind(cudaMemcpyKind kind, const Side& to, const Side& from) {
   switch (kind) {
     case cudaMemcpyHostToHost:
       return !to.device && !from.device;
@@ -58,15 +58,15 @@ cudaError_t Copy(void* to, const void* from, size_t size, cudaMemcpyKind kind, c
   if (size == 0) return cudaSuccess;
   const Side target = SideOf(to, size);
   const Side source = SideOf(from, size);
-  if (!Fits(kind, target, source)) return cudaErrorInvalidValue;
+  if (!MatchesKind(kind, target, source)) return cudaErrorInvalidValue;
   std::vector<Access> accesses;
   if (!source.pageable) accesses.push_back({from, size, /*writes=*/false, "a copy", nullptr});
   if (!target.pageable) accesses.push_back({to, size, /*writes=*/true, "a copy", nullptr});
-  const Mark done = Enqueue(
+  const QueuePosition done = Enqueue(
       FindStream(stream), [target, source, size] { std::memcpy(target.view, source.view, size); },
       {}, accesses);
   // Copies of pageable memory wait for the stream, although they are called asynchronous.
-  if (synchronous || target.pageable || source.pageable) done.HostAwaits();
+  if (synchronous || target.pageable || source.pageable) done.AwaitFromHost();
   return Failure();
 }
 
@@ -81,35 +81,39 @@ cudaError_t Fill(void* pointer, int value, size_t size, cudaStream_t stream) {
 }  // namespace
 }  // namespace fake_cuda
 
-using fake_cuda::Return;
+using fake_cuda::RecordError;
 
 extern "C" {
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
-  if (cudaError_t error = fake_cuda::Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::Copy(to, from, size, kind, nullptr, /*synchronous=*/true));
+  if (cudaError_t error = fake_cuda::BeginCudaCall(__func__); error != cudaSuccess)
+    return RecordError(error);
+  return RecordError(fake_cuda::Copy(to, from, size, kind, nullptr, /*synchronous=*/true));
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  if (cudaError_t error = fake_cuda::Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::Copy(to, from, size, kind, stream, /*synchronous=*/false));
+  if (cudaError_t error = fake_cuda::BeginCudaCall(__func__); error != cudaSuccess)
+    return RecordError(error);
+  return RecordError(fake_cuda::Copy(to, from, size, kind, stream, /*synchronous=*/false));
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t size, cudaStream_t stream) {
-  if (cudaError_t error = fake_cuda::Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::Fill(pointer, value, size, stream));
+  if (cudaError_t error = fake_cuda::BeginCudaCall(__func__); error != cudaSuccess)
+    return RecordError(error);
+  return RecordError(fake_cuda::Fill(pointer, value, size, stream));
 }
 
 cudaError_t cudaMemset(void* pointer, int value, size_t size) {
-  if (cudaError_t error = fake_cuda::Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::Fill(pointer, value, size, nullptr));
+  if (cudaError_t error = fake_cuda::BeginCudaCall(__func__); error != cudaSuccess)
+    return RecordError(error);
+  return RecordError(fake_cuda::Fill(pointer, value, size, nullptr));
 }
 
 // Not supported. Callers then copy one range after another.
 cudaError_t cudaMemcpyBatchAsync(void* const*, const void* const*, const size_t*, size_t,
                                  cudaMemcpyAttributes*, size_t*, size_t, cudaStream_t) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 }  // extern "C"

@@ -106,7 +106,7 @@ cudaError_t InjectedError(const char* function) {
   return ++it->second.calls >= it->second.from ? it->second.error : cudaSuccess;
 }
 
-cudaError_t Return(cudaError_t error) {
+cudaError_t RecordError(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
 }

@@ -7,7 +7,7 @@ namespace fake_cuda {
 
 // Keeps an error for cudaGetLastError, and returns it. As in the real runtime, it also keeps a
 // query's "not ready".
-cudaError_t Return(cudaError_t error);
+cudaError_t RecordError(cudaError_t error);
 
 // Returns the error that FAKE_CUDA_ERRORS injects into this call of a function, or cudaSuccess.
 cudaError_t InjectedError(const char* function);

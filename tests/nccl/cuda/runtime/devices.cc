@@ -62,7 +62,7 @@ std::vector<Device> AllDevices() {
 
 // Returns the device that an entry of CUDA_VISIBLE_DEVICES names, by index or UUID. Null ends the
 // list.
-const Device* Named(const std::vector<Device>& all, const std::string& entry) {
+const Device* FindByName(const std::vector<Device>& all, const std::string& entry) {
   for (const Device& device : all) {
     const bool by_uuid =
         entry.size() > 4 && TextOf(device.uuid).compare(0, entry.size(), entry) == 0;
@@ -78,7 +78,7 @@ std::vector<Device> ReadVisibleDevices() {
   std::vector<Device> visible;
   std::stringstream list(wanted);
   for (std::string entry; std::getline(list, entry, ',');) {
-    const Device* device = Named(all, entry);
+    const Device* device = FindByName(all, entry);
     if (device == nullptr) break;
     visible.push_back(*device);
   }
@@ -103,8 +103,8 @@ cudaError_t RuntimeState() {
 
 }  // namespace fake_cuda
 
-using fake_cuda::Begin;
-using fake_cuda::Return;
+using fake_cuda::BeginCudaCall;
+using fake_cuda::RecordError;
 
 namespace {
 
@@ -120,33 +120,35 @@ extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess)
+    return RecordError(error);
   if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
-    return Return(error);
+    return RecordError(error);
   }
   *count = static_cast<int>(fake_cuda::VisibleDevices().size());
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
-  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return RecordError(error);
   if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
-    return Return(error);
+    return RecordError(error);
   }
   fake_cuda::SetCurrentDevice(device);
-  return Return(fake_cuda::Failure());
+  return RecordError(fake_cuda::Failure());
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess)
+    return RecordError(error);
   *device = fake_cuda::CurrentDevice();
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return RecordError(error);
   if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
-    return Return(error);
+    return RecordError(error);
   }
   const fake_cuda::Device& found = fake_cuda::VisibleDevices()[device];
   *properties = cudaDeviceProp();
@@ -161,7 +163,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return RecordError(error);
   switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
       *value = fake_cuda::kComputeMajor;
@@ -186,12 +188,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(limit == cudaLimitStackSize ? cudaSuccess : cudaErrorUnsupportedLimit);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  return RecordError(limit == cudaLimitStackSize ? cudaSuccess : cudaErrorUnsupportedLimit);
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
-  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return RecordError(error);
   std::snprintf(id, length, "0000:%02X:00.0", fake_cuda::VisibleDevices()[device].physical + 1);
   return cudaSuccess;
 }

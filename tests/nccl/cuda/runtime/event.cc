@@ -17,7 +17,7 @@ namespace {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 struct Record {
-  Mark mark;
+  QueuePosition position;
   std::shared_ptr<TimePoint> time = std::make_shared<TimePoint>();  // set when it is reached
 };
 
@@ -61,13 +61,13 @@ Record LastRecordAndTime(cudaEvent_t handle) {
 
 }  // namespace
 
-Mark LastRecord(cudaEvent_t handle) { return LastRecordAndTime(handle).mark; }
+QueuePosition LastRecord(cudaEvent_t handle) { return LastRecordAndTime(handle).position; }
 
-void SetRecord(cudaEvent_t handle, const Mark& mark) {
+void SetRecord(cudaEvent_t handle, const QueuePosition& position) {
   CUevent_st* const event = FindEvent(handle);
   const std::lock_guard<std::mutex> lock(event->mutex);
   event->record = {};
-  event->record.mark = mark;
+  event->record.position = position;
 }
 
 int64_t LiveEvents() {
@@ -78,14 +78,14 @@ int64_t LiveEvents() {
 }  // namespace fake_cuda
 
 using fake_cuda::AllEvents;
-using fake_cuda::Begin;
+using fake_cuda::BeginCudaCall;
 using fake_cuda::FindEvent;
-using fake_cuda::Return;
+using fake_cuda::RecordError;
 
 extern "C" {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *event = new CUevent_st();
   (*event)->device = fake_cuda::CurrentDevice();
   const std::lock_guard<std::mutex> lock(AllEvents().mutex);
@@ -108,12 +108,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   CUevent_st* const event = FindEvent(handle);
   CUstream_st* const where = fake_cuda::FindStream(stream);
-  if (event->device != where->device) return Return(cudaErrorInvalidResourceHandle);
+  if (event->device != where->device) return RecordError(cudaErrorInvalidResourceHandle);
   fake_cuda::Record record;
-  record.mark =
+  record.position =
       fake_cuda::Enqueue(where, [time = record.time] { *time = std::chrono::steady_clock::now(); });
   const std::lock_guard<std::mutex> lock(event->mutex);
   event->record = record;
@@ -121,25 +121,26 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::LastRecord(handle).HostFindsReached() ? fake_cuda::Failure()
-                                                                 : cudaErrorNotReady);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  return RecordError(fake_cuda::LastRecord(handle).PollFromHost() ? fake_cuda::Failure()
+                                                                  : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  fake_cuda::LastRecord(handle).HostAwaits();
-  return Return(fake_cuda::Failure());
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  fake_cuda::LastRecord(handle).AwaitFromHost();
+  return RecordError(fake_cuda::Failure());
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   const fake_cuda::Record first = fake_cuda::LastRecordAndTime(start);
   const fake_cuda::Record second = fake_cuda::LastRecordAndTime(end);
-  if (first.mark.timeline == nullptr || second.mark.timeline == nullptr) {
-    return Return(cudaErrorInvalidResourceHandle);
+  if (first.position.queue == nullptr || second.position.queue == nullptr) {
+    return RecordError(cudaErrorInvalidResourceHandle);
   }
-  if (!first.mark.Reached() || !second.mark.Reached()) return Return(cudaErrorNotReady);
+  if (!first.position.Reached() || !second.position.Reached())
+    return RecordError(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(*second.time - *first.time).count();
   return cudaSuccess;
 }

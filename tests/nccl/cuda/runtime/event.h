@@ -5,15 +5,16 @@
 
 #include <cstdint>
 
-#include "tests/nccl/cuda/runtime/stream_timeline.h"
+#include "tests/nccl/cuda/runtime/stream_queue.h"
 
 namespace fake_cuda {
 
-// Returns what the event recorded last. If it has recorded nothing, returns a mark that is reached.
-Mark LastRecord(cudaEvent_t event);
+// Returns what the event recorded last. If it has recorded nothing, returns a position that is
+// reached.
+QueuePosition LastRecord(cudaEvent_t event);
 
-// Sets the record as if the event had been recorded at `mark`.
-void SetRecord(cudaEvent_t event, const Mark& mark);
+// Sets the record as if the event had been recorded at `position`.
+void SetRecord(cudaEvent_t event, const QueuePosition& position);
 
 int64_t LiveEvents();
 

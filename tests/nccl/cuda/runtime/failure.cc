@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/runtime/stream_timeline.h"
+#include "tests/nccl/cuda/runtime/stream_queue.h"
 
 namespace fake_cuda {
 namespace {
@@ -17,7 +17,7 @@ cudaError_t Failure() { return failure; }
 void FailDevice(cudaError_t error) {
   cudaError_t none = cudaSuccess;
   failure.compare_exchange_strong(none, error);
-  Timeline::WakeAll();
+  StreamQueue::WakeAll();
 }
 
 }  // namespace fake_cuda

@@ -4,13 +4,13 @@
 #include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 
-using fake_cuda::Begin;
-using fake_cuda::Return;
+using fake_cuda::BeginCudaCall;
+using fake_cuda::RecordError;
 
 extern "C" {
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::FindStream(stream);
   *status = cudaStreamCaptureStatusNone;
   return cudaSuccess;
@@ -31,54 +31,54 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t, cudaGraphNode_t*,
                                                 const cudaGraphEdgeData*, size_t, unsigned int) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*,
                                      const cudaGraphEdgeData*, size_t) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*,
                                         size_t, cudaEvent_t) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
                                       cudaEvent_t) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
                                  const cudaHostNodeParams*) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
                                    const cudaKernelNodeParams*) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaUserObjectCreate(cudaUserObject_t*, void*, cudaHostFn_t, unsigned int,
                                  unsigned int) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned int, unsigned int) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc*, cudaExtent*, unsigned int*, cudaArray_t) {
-  return Return(cudaErrorNotSupported);
+  return RecordError(cudaErrorNotSupported);
 }
 
 }  // extern "C"

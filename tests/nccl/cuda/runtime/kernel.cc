@@ -55,9 +55,8 @@ cudaError_t LaunchKernel(KernelLaunch launch) {
   if (stream->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
   LoadKernel(launch.symbol);
   Trace("kernel %s on device %d, stream %llu: %u blocks, %zu bytes of arguments",
-        NameOf(launch.symbol), stream->device,
-        static_cast<unsigned long long>(stream->timeline->id()), launch.grid[0],
-        launch.arguments.size());
+        NameOf(launch.symbol), stream->device, static_cast<unsigned long long>(stream->queue->id()),
+        launch.grid[0], launch.arguments.size());
   if (launch.begun != nullptr) {
     SetRecord(launch.begun, Enqueue(FindStream(launch.stream), [] {}));
   }
@@ -69,20 +68,20 @@ cudaError_t LaunchKernel(KernelLaunch launch) {
 
 }  // namespace fake_cuda
 
-using fake_cuda::Begin;
-using fake_cuda::Return;
+using fake_cuda::BeginCudaCall;
+using fake_cuda::RecordError;
 
 extern "C" {
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *function = static_cast<cudaFunction_t>(const_cast<void*>(symbol));
   return cudaSuccess;
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* symbol) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  if (symbol == nullptr) return Return(cudaErrorInvalidDeviceFunction);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  if (symbol == nullptr) return RecordError(cudaErrorInvalidDeviceFunction);
   fake_cuda::LoadKernel(symbol);
   *attributes = cudaFuncAttributes();
   attributes->maxThreadsPerBlock = 1024;
@@ -92,7 +91,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* sy
 }
 
 cudaError_t cudaFuncSetAttribute(const void* symbol, cudaFuncAttribute, int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::LoadKernel(symbol);
   return cudaSuccess;
 }

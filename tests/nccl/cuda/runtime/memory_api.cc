@@ -7,10 +7,10 @@
 #include "tests/nccl/cuda/runtime/failure.h"
 #include "tests/nccl/cuda/runtime/reachable_memory.h"
 
-using fake_cuda::Begin;
+using fake_cuda::BeginCudaCall;
 using fake_cuda::BeginQuery;
 using fake_cuda::MemoryKind;
-using fake_cuda::Return;
+using fake_cuda::RecordError;
 
 namespace {
 
@@ -18,7 +18,7 @@ namespace {
 // used for. Behind a kernel that hangs, the call hangs too.
 cudaError_t Free(void* pointer, MemoryKind kind) {
   if (pointer == nullptr) return cudaSuccess;
-  fake_cuda::AwaitIdle(fake_cuda::Allocated(pointer, kind).allocation.device);
+  fake_cuda::AwaitIdle(fake_cuda::FindAllocation(pointer, kind).allocation.device);
   // On a failed device, a kernel may still run on the CPU and use the memory.
   if (fake_cuda::Failure() != cudaSuccess) return fake_cuda::Failure();
   fake_cuda::Release(pointer, kind);
@@ -30,77 +30,77 @@ cudaError_t Free(void* pointer, MemoryKind kind) {
 extern "C" {
 
 cudaError_t cudaMalloc(void** pointer, size_t size) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::SynchronizeImplicitly();
-  return Return(fake_cuda::Allocate(pointer, size, MemoryKind::kDevice));
+  return RecordError(fake_cuda::Allocate(pointer, size, MemoryKind::kDevice));
 }
 
 cudaError_t cudaFree(void* pointer) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  const auto region = fake_cuda::Holding(pointer);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  const auto region = fake_cuda::FindRegion(pointer);
   const bool from_pool = region && region->allocation.kind == MemoryKind::kPool;
-  return Return(Free(pointer, from_pool ? MemoryKind::kPool : MemoryKind::kDevice));
+  return RecordError(Free(pointer, from_pool ? MemoryKind::kPool : MemoryKind::kDevice));
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::SynchronizeImplicitly();
-  return Return(fake_cuda::Allocate(pointer, size, MemoryKind::kPinned));
+  return RecordError(fake_cuda::Allocate(pointer, size, MemoryKind::kPinned));
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t size) { return cudaHostAlloc(pointer, size, 0); }
 
 cudaError_t cudaFreeHost(void* pointer) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(Free(pointer, MemoryKind::kPinned));
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  return RecordError(Free(pointer, MemoryKind::kPinned));
 }
 
 // Registered memory keeps its address on the device.
 cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::SynchronizeImplicitly();
   const bool added =
       fake_cuda::AddRegion(pointer, {size, MemoryKind::kRegistered, cudaMemoryTypeHost,
                                      fake_cuda::CurrentDevice(), static_cast<char*>(pointer), -1});
-  return Return(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
+  return RecordError(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  const auto region = fake_cuda::Holding(pointer);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  const auto region = fake_cuda::FindRegion(pointer);
   if (!region || region->allocation.kind != MemoryKind::kRegistered) {
-    return Return(cudaErrorHostMemoryNotRegistered);
+    return RecordError(cudaErrorHostMemoryNotRegistered);
   }
   fake_cuda::AwaitIdle(region->allocation.device);
   fake_cuda::RemoveRegion(pointer);
-  return Return(fake_cuda::Failure());
+  return RecordError(fake_cuda::Failure());
 }
 
 cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* host_pointer, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  const auto region = fake_cuda::Holding(host_pointer);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  const auto region = fake_cuda::FindRegion(host_pointer);
   if (!region || region->allocation.type != cudaMemoryTypeHost) {
-    return Return(cudaErrorInvalidValue);
+    return RecordError(cudaErrorInvalidValue);
   }
   *device_pointer = host_pointer;
   return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *total = fake_cuda::DeviceMemory();
   *free = *total - fake_cuda::InUse(fake_cuda::CurrentDevice());
   return cudaSuccess;
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  if (cudaError_t error = BeginQuery(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginQuery(__func__); error != cudaSuccess) return RecordError(error);
   void* const address = const_cast<void*>(pointer);
   *attributes = cudaPointerAttributes();
   attributes->type = cudaMemoryTypeUnregistered;
   attributes->device = cudaInvalidDeviceId;
   attributes->hostPointer = address;
-  const auto region = fake_cuda::Holding(pointer);
+  const auto region = fake_cuda::FindRegion(pointer);
   if (!region) return cudaSuccess;
   attributes->type = region->allocation.type;
   attributes->device = region->allocation.device;

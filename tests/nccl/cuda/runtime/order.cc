@@ -8,10 +8,10 @@ namespace {
 
 struct Host {
   std::mutex mutex;
-  Past past;
+  VectorClock clock;
 };
 
-Host& TheHost() {
+Host& HostState() {
   static auto* const kHost = new Host();
   return *kHost;
 }
@@ -39,10 +39,10 @@ bool Overlap(const Access& a, const Access& b) {
   return BeginOf(a) < EndOf(b) && BeginOf(b) < EndOf(a);
 }
 
-void CheckAccess(const Access& access, const Record& other, const Past& past) {
+void CheckAccess(const Access& access, const Record& other, const VectorClock& clock) {
   const bool conflict = (access.writes || other.access.writes) && Overlap(access, other.access);
   const bool in_order = access.owner != nullptr && access.owner == other.access.owner;
-  if (!conflict || in_order || past.Has(other.stream, other.work)) return;
+  if (!conflict || in_order || clock.Covers(other.stream, other.work)) return;
   Violation(
       "%s %s memory that %s on another stream %s, and nothing orders the one behind the other",
       access.what, access.writes ? "writes" : "reads", other.access.what,
@@ -51,40 +51,40 @@ void CheckAccess(const Access& access, const Record& other, const Past& past) {
 
 }  // namespace
 
-void Past::Add(uint64_t stream, uint64_t work) {
+void VectorClock::Add(uint64_t stream, uint64_t work) {
   uint64_t& reached = reached_[stream];
   reached = std::max(reached, work);
 }
 
-void Past::Add(const Past& other) {
+void VectorClock::Add(const VectorClock& other) {
   for (const auto& [stream, work] : other.reached_) Add(stream, work);
 }
 
-bool Past::Has(uint64_t stream, uint64_t work) const {
+bool VectorClock::Covers(uint64_t stream, uint64_t work) const {
   const auto it = reached_.find(stream);
   return it != reached_.end() && it->second >= work;
 }
 
-void HostHasSeen(const Past& past) {
-  const std::lock_guard<std::mutex> lock(TheHost().mutex);
-  TheHost().past.Add(past);
+void AdvanceHostClock(const VectorClock& clock) {
+  const std::lock_guard<std::mutex> lock(HostState().mutex);
+  HostState().clock.Add(clock);
 }
 
-Past SeenByHost() {
-  const std::lock_guard<std::mutex> lock(TheHost().mutex);
-  return TheHost().past;
+VectorClock HostClock() {
+  const std::lock_guard<std::mutex> lock(HostState().mutex);
+  return HostState().clock;
 }
 
 void CheckOrder(const std::vector<Access>& accesses, uint64_t stream, uint64_t work,
-                const Past& past) {
+                const VectorClock& clock) {
   if (accesses.empty()) return;
-  const Past seen = SeenByHost();
+  const VectorClock seen = HostClock();
   const std::lock_guard<std::mutex> lock(AllRecords().mutex);
   std::vector<Record>& all = AllRecords().all;
-  const auto is_over = [&](const Record& one) { return seen.Has(one.stream, one.work); };
+  const auto is_over = [&](const Record& one) { return seen.Covers(one.stream, one.work); };
   all.erase(std::remove_if(all.begin(), all.end(), is_over), all.end());
   for (const Access& access : accesses) {
-    for (const Record& other : all) CheckAccess(access, other, past);
+    for (const Record& other : all) CheckAccess(access, other, clock);
   }
   for (const Access& access : accesses) all.push_back({access, stream, work});
 }

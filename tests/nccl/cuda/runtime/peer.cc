@@ -16,10 +16,10 @@
 #include "tests/nccl/cuda/runtime/environment.h"
 #include "tests/nccl/cuda/runtime/reachable_memory.h"
 
-using fake_cuda::Begin;
+using fake_cuda::BeginCudaCall;
 using fake_cuda::BeginQuery;
 using fake_cuda::MemoryKind;
-using fake_cuda::Return;
+using fake_cuda::RecordError;
 
 namespace {
 
@@ -48,28 +48,28 @@ bool Enable(int device, int peer) {
 extern "C" {
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  if (cudaError_t error = BeginQuery(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginQuery(__func__); error != cudaSuccess) return RecordError(error);
   const int count = static_cast<int>(fake_cuda::VisibleDevices().size());
   if (device < 0 || device >= count || peer < 0 || peer >= count) {
-    return Return(cudaErrorInvalidDevice);
+    return RecordError(cudaErrorInvalidDevice);
   }
   *can = HavePeerAccess(device, peer) ? 1 : 0;
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   const int device = fake_cuda::CurrentDevice();
-  if (!HavePeerAccess(device, peer)) return Return(cudaErrorPeerAccessUnsupported);
-  return Return(Enable(device, peer) ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
+  if (!HavePeerAccess(device, peer)) return RecordError(cudaErrorPeerAccessUnsupported);
+  return RecordError(Enable(device, peer) ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
 }
 
 // Exports the whole allocation, as real CUDA does.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  const auto region = fake_cuda::Holding(pointer);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  const auto region = fake_cuda::FindRegion(pointer);
   if (!region || region->allocation.kind != MemoryKind::kDevice) {
-    return Return(cudaErrorInvalidValue);
+    return RecordError(cudaErrorInvalidValue);
   }
   const fake_cuda::Allocation& allocation = region->allocation;
   const IpcHandle contents{getpid(), allocation.file, allocation.device, allocation.size};
@@ -79,20 +79,20 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
 }
 
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   IpcHandle contents;
   std::memcpy(&contents, &handle, sizeof contents);
-  if (contents.process == getpid()) return Return(cudaErrorDeviceUninitialized);
+  if (contents.process == getpid()) return RecordError(cudaErrorDeviceUninitialized);
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", contents.process, contents.file);
   const int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return Return(cudaErrorMapBufferObjectFailed);
+  if (file < 0) return RecordError(cudaErrorMapBufferObjectFailed);
   *pointer = fake_cuda::MapFile(file, contents.size, MemoryKind::kImported, contents.device);
   return cudaSuccess;
 }
 
 cudaError_t cudaIpcCloseMemHandle(void* pointer) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::AwaitIdle(fake_cuda::CurrentDevice());
   fake_cuda::Release(pointer, MemoryKind::kImported);
   return cudaSuccess;

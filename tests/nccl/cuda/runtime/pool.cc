@@ -14,27 +14,28 @@ struct CUmemPoolHandle_st {
   uint64_t release_threshold = 0;
 };
 
-using fake_cuda::Begin;
+using fake_cuda::BeginCudaCall;
 using fake_cuda::MemoryKind;
-using fake_cuda::Return;
+using fake_cuda::RecordError;
 
 extern "C" {
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  if (properties->location.type != cudaMemLocationTypeDevice) return Return(cudaErrorNotSupported);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  if (properties->location.type != cudaMemLocationTypeDevice)
+    return RecordError(cudaErrorNotSupported);
   *pool = new CUmemPoolHandle_st{properties->location.id, 0};
   return cudaSuccess;
 }
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   delete pool;
   return cudaSuccess;
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   if (attribute != cudaMemPoolAttrReleaseThreshold) {
     fake_cuda::Violation("cudaMemPoolSetAttribute sets attribute %d, which is not modelled",
                          static_cast<int>(attribute));
@@ -44,21 +45,21 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 }
 
 cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::Allocate(pointer, size, MemoryKind::kPool));
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  return RecordError(fake_cuda::Allocate(pointer, size, MemoryKind::kPool));
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t pool,
                                     cudaStream_t stream) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  if (pool->device != fake_cuda::CurrentDevice()) return Return(cudaErrorInvalidValue);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  if (pool->device != fake_cuda::CurrentDevice()) return RecordError(cudaErrorInvalidValue);
   return cudaMallocAsync(pointer, size, stream);
 }
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   if (pointer == nullptr) return cudaSuccess;
-  fake_cuda::Allocated(pointer, MemoryKind::kPool);
+  fake_cuda::FindAllocation(pointer, MemoryKind::kPool);
   fake_cuda::Enqueue(fake_cuda::FindStream(stream),
                      [pointer] { fake_cuda::Release(pointer, MemoryKind::kPool); });
   return cudaSuccess;

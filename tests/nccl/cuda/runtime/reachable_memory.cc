@@ -21,7 +21,7 @@ namespace {
 // The content of new memory. Only the beginning of a large allocation is filled, so that unused
 // buffers take no memory of the machine.
 constexpr int kGarbage = 0xA5;
-constexpr size_t kMostGarbage = 1 << 20;
+constexpr size_t kMaxGarbage = 1 << 20;
 
 struct Memory {
   std::mutex mutex;
@@ -65,14 +65,14 @@ bool IsHost(MemoryKind kind) {
 
 uintptr_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-size_t RoundedUp(size_t size, size_t granularity) {
+size_t RoundUp(size_t size, size_t granularity) {
   return (size + granularity - 1) / granularity * granularity;
 }
 
 size_t PageSize() { return sysconf(_SC_PAGESIZE); }
 
 void* MapFile(int file, size_t size, MemoryKind kind, int device) {
-  const size_t mapped = RoundedUp(size, PageSize());
+  const size_t mapped = RoundUp(size, PageSize());
   const int access = IsHost(kind) ? PROT_READ | PROT_WRITE : PROT_NONE;
   void* const address = mmap(nullptr, mapped, access, MAP_SHARED, file, 0);
   void* const view = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -88,16 +88,16 @@ cudaError_t Allocate(void** pointer, size_t size, MemoryKind kind) {
   const bool fits = IsHost(kind) || InUse(CurrentDevice()) + size <= DeviceMemory();
   const int file = fits ? memfd_create("fake-cuda", MFD_CLOEXEC) : -1;
   if (file < 0) return cudaErrorMemoryAllocation;
-  if (ftruncate(file, static_cast<off_t>(RoundedUp(size, PageSize()))) != 0) {
+  if (ftruncate(file, static_cast<off_t>(RoundUp(size, PageSize()))) != 0) {
     close(file);
     return cudaErrorMemoryAllocation;
   }
   *pointer = MapFile(file, size, kind, CurrentDevice());
-  std::memset(Holding(*pointer)->allocation.view, kGarbage, std::min(size, kMostGarbage));
+  std::memset(FindRegion(*pointer)->allocation.view, kGarbage, std::min(size, kMaxGarbage));
   return cudaSuccess;
 }
 
-Region Allocated(void* pointer, MemoryKind kind) {
+Region FindAllocation(void* pointer, MemoryKind kind) {
   const std::lock_guard<std::mutex> lock(AllMemory().mutex);
   const auto it = AllMemory().allocations.find(AddressOf(pointer));
   if (it == AllMemory().allocations.end() || it->second.kind != kind) {
@@ -107,14 +107,14 @@ Region Allocated(void* pointer, MemoryKind kind) {
 }
 
 void Release(void* pointer, MemoryKind kind) {
-  const Allocation allocation = Allocated(pointer, kind).allocation;
+  const Allocation allocation = FindAllocation(pointer, kind).allocation;
   RemoveRegion(pointer);
-  munmap(pointer, RoundedUp(allocation.size, PageSize()));
-  munmap(allocation.view, RoundedUp(allocation.size, PageSize()));
+  munmap(pointer, RoundUp(allocation.size, PageSize()));
+  munmap(allocation.view, RoundUp(allocation.size, PageSize()));
   close(allocation.file);
 }
 
-std::optional<Region> Holding(const void* pointer) {
+std::optional<Region> FindRegion(const void* pointer) {
   const std::lock_guard<std::mutex> lock(AllMemory().mutex);
   size_t offset = 0;
   const Allocation* found = Find(AllMemory(), AddressOf(pointer), &offset);
@@ -176,7 +176,7 @@ void* Reach(const void* pointer, size_t size) {
   return reached ? found->view + offset : nullptr;
 }
 
-Counters Live() {
+Counters CurrentCounters() {
   Counters counters;
   counters.streams = LiveStreams();
   counters.events = LiveEvents();

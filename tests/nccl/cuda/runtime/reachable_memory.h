@@ -32,7 +32,7 @@ struct Region {
 };
 
 uintptr_t AddressOf(const void* pointer);
-size_t RoundedUp(size_t size, size_t granularity);
+size_t RoundUp(size_t size, size_t granularity);
 size_t PageSize();
 
 // Maps new memory at both addresses. Returns cudaErrorMemoryAllocation if the device is full.
@@ -47,10 +47,10 @@ void Release(void* pointer, MemoryKind kind);
 
 // Returns the allocation of this kind that begins at the pointer. Ends the process if there is
 // none.
-Region Allocated(void* pointer, MemoryKind kind);
+Region FindAllocation(void* pointer, MemoryKind kind);
 
 // Returns the allocation that holds the address.
-std::optional<Region> Holding(const void* pointer);
+std::optional<Region> FindRegion(const void* pointer);
 
 // Adds or removes a range that the caller has mapped.
 bool AddRegion(const void* pointer, const Allocation& allocation);

@@ -32,7 +32,7 @@ Streams& AllStreams() {
 CUstream_st* DefaultStream(Streams& streams) {
   CUstream_st*& stream = streams.defaults[CurrentDevice()];
   if (stream == nullptr) {
-    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, 0, Timeline::Start(), {}};
+    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, 0, StreamQueue::Start(), {}};
   }
   return stream;
 }
@@ -45,7 +45,7 @@ struct StreamsOfThread {
     const std::lock_guard<std::mutex> lock(AllStreams().mutex);
     for (const auto& [device, stream] : by_device) {
       AllStreams().per_thread.erase(stream);
-      stream->timeline->Close();
+      stream->queue->Close();
       delete stream;
     }
   }
@@ -55,7 +55,7 @@ CUstream_st* PerThreadStream(Streams& streams) {
   thread_local StreamsOfThread own;
   CUstream_st*& stream = own.by_device[CurrentDevice()];
   if (stream == nullptr) {
-    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, 0, Timeline::Start(), {}};
+    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, 0, StreamQueue::Start(), {}};
     streams.per_thread.insert(stream);
   }
   return stream;
@@ -77,8 +77,8 @@ bool IsDefault(const Streams& streams, const CUstream_st* stream) {
   return it != streams.defaults.end() && it->second == stream;
 }
 
-std::vector<Mark> ImplicitlyBefore(const Streams& streams, const CUstream_st* stream) {
-  std::vector<Mark> before;
+std::vector<QueuePosition> ImplicitlyBefore(const Streams& streams, const CUstream_st* stream) {
+  std::vector<QueuePosition> before;
   if (IsDefault(streams, stream)) {
     for (const CUstream_st* other : StreamsOf(streams, stream->device)) {
       if (other->flags != cudaStreamNonBlocking) before.push_back(other->last);
@@ -91,13 +91,13 @@ std::vector<Mark> ImplicitlyBefore(const Streams& streams, const CUstream_st* st
 }
 
 // Returns the work that is done before the next work of `stream`, which begins after `before`.
-Past PastOf(const CUstream_st& stream, const std::vector<Mark>& before) {
-  Past past = SeenByHost();
-  if (stream.last.past != nullptr) past.Add(*stream.last.past);
-  for (const Mark& mark : before) {
-    if (mark.past != nullptr) past.Add(*mark.past);
+VectorClock ClockOf(const CUstream_st& stream, const std::vector<QueuePosition>& before) {
+  VectorClock clock = HostClock();
+  if (stream.last.clock != nullptr) clock.Add(*stream.last.clock);
+  for (const QueuePosition& position : before) {
+    if (position.clock != nullptr) clock.Add(*position.clock);
   }
-  return past;
+  return clock;
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ CUstream_st* FindStream(cudaStream_t handle) {
 }
 
 CUstream_st* CreateStream(unsigned flags, int priority) {
-  auto* const stream = new CUstream_st{CurrentDevice(), flags, priority, Timeline::Start(), {}};
+  auto* const stream = new CUstream_st{CurrentDevice(), flags, priority, StreamQueue::Start(), {}};
   const std::lock_guard<std::mutex> lock(AllStreams().mutex);
   AllStreams().created.insert(stream);
   return stream;
@@ -126,55 +126,56 @@ bool DestroyStream(CUstream_st* stream) {
     const std::lock_guard<std::mutex> lock(AllStreams().mutex);
     if (AllStreams().created.erase(stream) == 0) return false;
   }
-  stream->timeline->Close();
+  stream->queue->Close();
   delete stream;
   return true;
 }
 
-Mark Enqueue(CUstream_st* stream, std::function<void()> work, const std::vector<Mark>& others,
-             const std::vector<Access>& accesses) {
+QueuePosition Enqueue(CUstream_st* stream, std::function<void()> work,
+                      const std::vector<QueuePosition>& others,
+                      const std::vector<Access>& accesses) {
   Streams& streams = AllStreams();
   const std::lock_guard<std::mutex> lock(streams.mutex);
-  std::vector<Mark> before = ImplicitlyBefore(streams, stream);
+  std::vector<QueuePosition> before = ImplicitlyBefore(streams, stream);
   before.insert(before.end(), others.begin(), others.end());
-  Past past = PastOf(*stream, before);
-  const uint64_t number = stream->timeline->Submit([before, work = std::move(work)] {
-    for (const Mark& mark : before) mark.Await();
+  VectorClock clock = ClockOf(*stream, before);
+  const uint64_t number = stream->queue->Submit([before, work = std::move(work)] {
+    for (const QueuePosition& position : before) position.Await();
     if (Failure() == cudaSuccess) work();
   });
-  CheckOrder(accesses, stream->timeline->id(), number, past);
-  past.Add(stream->timeline->id(), number);
-  stream->last = {stream->timeline, number, std::make_shared<Past>(std::move(past))};
+  CheckOrder(accesses, stream->queue->id(), number, clock);
+  clock.Add(stream->queue->id(), number);
+  stream->last = {stream->queue, number, std::make_shared<VectorClock>(std::move(clock))};
   return stream->last;
 }
 
 void AwaitIdle(int device) {
-  std::vector<Mark> marks;
+  std::vector<QueuePosition> positions;
   {
     Streams& streams = AllStreams();
     const std::lock_guard<std::mutex> lock(streams.mutex);
-    for (const CUstream_st* stream : StreamsOf(streams, device)) marks.push_back(stream->last);
+    for (const CUstream_st* stream : StreamsOf(streams, device)) positions.push_back(stream->last);
     const auto it = streams.defaults.find(device);
-    if (it != streams.defaults.end()) marks.push_back(it->second->last);
+    if (it != streams.defaults.end()) positions.push_back(it->second->last);
   }
-  for (const Mark& mark : marks) mark.HostAwaits();
+  for (const QueuePosition& position : positions) position.AwaitFromHost();
 }
 
 void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel,
             const std::vector<Access>& accesses) {
   CUstream_st* const first = FindStream(streams[0]);
-  std::vector<Mark> before;
+  std::vector<QueuePosition> before;
   for (size_t i = 1; i < streams.size(); ++i) {
     before.push_back(Enqueue(FindStream(streams[i]), [] {}));
   }
   if (const cudaError_t error = InjectedError("kernel"); error != cudaSuccess) {
     kernel = [error] { FailDevice(error); };
   }
-  const Mark done = Enqueue(first, std::move(kernel), before, accesses);
+  const QueuePosition done = Enqueue(first, std::move(kernel), before, accesses);
   for (size_t i = 1; i < streams.size(); ++i) Enqueue(FindStream(streams[i]), [] {}, {done});
 }
 
-Mark EndOf(cudaStream_t handle) {
+QueuePosition LastWorkOf(cudaStream_t handle) {
   CUstream_st* const stream = FindStream(handle);
   const std::lock_guard<std::mutex> lock(AllStreams().mutex);
   return stream->last;

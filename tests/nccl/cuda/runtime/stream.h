@@ -8,15 +8,15 @@
 #include <memory>
 #include <vector>
 
-#include "tests/nccl/cuda/runtime/stream_timeline.h"
+#include "tests/nccl/cuda/runtime/stream_queue.h"
 
 // The type behind cudaStream_t.
 struct CUstream_st {
   int device = 0;
   unsigned flags = 0;
   int priority = 0;
-  std::shared_ptr<fake_cuda::Timeline> timeline;
-  fake_cuda::Mark last;  // the end of its work so far
+  std::shared_ptr<fake_cuda::StreamQueue> queue;
+  fake_cuda::QueuePosition last;  // the end of its work so far
 };
 
 namespace fake_cuda {
@@ -33,11 +33,12 @@ bool DestroyStream(CUstream_st* stream);
 
 // Enqueues work on a stream, in CUDA's order: the default stream and all others except the
 // non-blocking ones wait for each other. The work also begins after `others`.
-Mark Enqueue(CUstream_st* stream, std::function<void()> work, const std::vector<Mark>& others = {},
-             const std::vector<Access>& accesses = {});
+QueuePosition Enqueue(CUstream_st* stream, std::function<void()> work,
+                      const std::vector<QueuePosition>& others = {},
+                      const std::vector<Access>& accesses = {});
 
 // Returns the end of the stream's work so far.
-Mark EndOf(cudaStream_t handle);
+QueuePosition LastWorkOf(cudaStream_t handle);
 
 // Returns the number of streams that the program has created and not destroyed.
 int64_t LiveStreams();

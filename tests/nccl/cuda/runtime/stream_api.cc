@@ -7,9 +7,9 @@
 #include "tests/nccl/cuda/runtime/failure.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 
-using fake_cuda::Begin;
+using fake_cuda::BeginCudaCall;
 using fake_cuda::FindStream;
-using fake_cuda::Return;
+using fake_cuda::RecordError;
 
 namespace {
 
@@ -20,9 +20,9 @@ constexpr int kGreatestPriority = -5;
 extern "C" {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) {
-    return Return(cudaErrorInvalidValue);
+    return RecordError(cudaErrorInvalidValue);
   }
   *stream = fake_cuda::CreateStream(flags, priority);
   return cudaSuccess;
@@ -37,7 +37,7 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *least = 0;
   *greatest = kGreatestPriority;
   return cudaSuccess;
@@ -45,64 +45,64 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 // Returns at once. The stream still does the work that it has.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   const bool created = fake_cuda::DestroyStream(FindStream(handle));
-  return Return(created ? cudaSuccess : cudaErrorInvalidResourceHandle);
+  return RecordError(created ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  return Return(fake_cuda::EndOf(handle).HostFindsReached() ? fake_cuda::Failure()
-                                                            : cudaErrorNotReady);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  return RecordError(fake_cuda::LastWorkOf(handle).PollFromHost() ? fake_cuda::Failure()
+                                                                  : cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  fake_cuda::EndOf(handle).HostAwaits();
-  return Return(fake_cuda::Failure());
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  fake_cuda::LastWorkOf(handle).AwaitFromHost();
+  return RecordError(fake_cuda::Failure());
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  const fake_cuda::Mark mark = fake_cuda::LastRecord(event);
-  fake_cuda::Enqueue(FindStream(handle), [] {}, {mark});
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  const fake_cuda::QueuePosition position = fake_cuda::LastRecord(event);
+  fake_cuda::Enqueue(FindStream(handle), [] {}, {position});
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *flags = FindStream(handle)->flags;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *priority = FindStream(handle)->priority;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
-  *id = FindStream(handle)->timeline->id();
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
+  *id = FindStream(handle)->queue->id();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   *device = FindStream(handle)->device;
   return cudaSuccess;
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::Enqueue(FindStream(handle), [function, data] { function(data); });
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = BeginCudaCall(__func__); error != cudaSuccess) return RecordError(error);
   fake_cuda::AwaitIdle(fake_cuda::CurrentDevice());
-  return Return(fake_cuda::Failure());
+  return RecordError(fake_cuda::Failure());
 }
 
 }  // extern "C"

@@ -29,7 +29,7 @@ struct Member {
   sockaddr_in address = {};
 };
 
-struct Birth {
+struct SplitRequest {
   ncclComm_t parent = nullptr;
   uint64_t number = 0;        // counts the parent's children
   std::vector<int> expected;  // the parent's ranks that take part
@@ -41,23 +41,23 @@ struct Birth {
 ncclResult_t Aborted() { return Refuse(ncclInternalError, "bootstrap: abort called"); }
 
 // Collects the members of this rank's color, in the child's order. Returns false if aborted.
-bool MeetMembers(const Birth& birth, std::vector<Member>* members) {
-  ncclComm_t const parent = birth.parent;
-  for (int peer : birth.expected) {
-    if (!parent->mesh->Send(peer, MessageKind::kChild, birth.number, &birth.self, sizeof birth.self,
+bool ExchangeMembers(const SplitRequest& split, std::vector<Member>* members) {
+  ncclComm_t const parent = split.parent;
+  for (int peer : split.expected) {
+    if (!parent->mesh->Send(peer, MessageKind::kChild, split.number, &split.self, sizeof split.self,
                             parent->abort)) {
       return false;
     }
   }
-  for (int peer : birth.expected) {
+  for (int peer : split.expected) {
     Message message;
     if (!parent->mesh->Receive(peer, MessageKind::kChild, &message, parent->abort)) return false;
-    if (message.tag != birth.number) {
+    if (message.tag != split.number) {
       fake_cuda::Violation("ranks split a communicator in different order");
     }
     Member member;
     std::memcpy(&member, message.bytes.data(), sizeof member);
-    if (member.color == birth.self.color) members->push_back(member);
+    if (member.color == split.self.color) members->push_back(member);
   }
   std::sort(members->begin(), members->end(), [](const Member& a, const Member& b) {
     return std::make_pair(a.key, a.parent_rank) < std::make_pair(b.key, b.parent_rank);
@@ -65,32 +65,32 @@ bool MeetMembers(const Birth& birth, std::vector<Member>* members) {
   return true;
 }
 
-ncclComm_t NewChild(const Birth& birth) {
+ncclComm_t NewChild(const SplitRequest& split) {
   const ncclComm_t child = NewComm(/*rank=*/-1, /*size=*/0);
-  child->device = birth.parent->device;
-  child->blocking = birth.blocking;
-  birth.parent->child_abort = &child->abort;
-  if (birth.parent->abort) child->abort = true;
+  child->device = split.parent->device;
+  child->blocking = split.blocking;
+  split.parent->child_abort = &child->abort;
+  if (split.parent->abort) child->abort = true;
   return child;
 }
 
-void Place(ncclComm_t child, const Birth& birth, const std::vector<Member>& members) {
+void AssignRank(ncclComm_t child, const SplitRequest& split, const std::vector<Member>& members) {
   const auto self = std::find_if(members.begin(), members.end(), [&](const Member& member) {
-    return member.parent_rank == birth.self.parent_rank;
+    return member.parent_rank == split.self.parent_rank;
   });
   child->rank = static_cast<int>(self - members.begin());
   child->size = static_cast<int>(members.size());
-  const uint64_t content[] = {birth.parent->hash, birth.number,
-                              static_cast<uint64_t>(birth.self.color)};
+  const uint64_t content[] = {split.parent->hash, split.number,
+                              static_cast<uint64_t>(split.self.color)};
   child->hash = muster::Fnv1a64(content, sizeof content);
   child->connected_peers.resize(members.size());
   for (const Member& member : members) {
-    child->hosts.push_back(birth.parent->hosts[member.parent_rank]);
+    child->hosts.push_back(split.parent->hosts[member.parent_rank]);
   }
 }
 
 ncclResult_t ConnectChild(ncclComm_t child, Socket listening, const std::vector<Member>& members) {
-  if (ncclResult_t result = TakeDeviceMemory(child); result != ncclSuccess) return result;
+  if (ncclResult_t result = AllocateDeviceMemory(child); result != ncclSuccess) return result;
   if (Fault("child-error")) {
     return Refuse(ncclSystemError, "Call to connect failed : Connection timed out");
   }
@@ -100,35 +100,35 @@ ncclResult_t ConnectChild(ncclComm_t child, Socket listening, const std::vector<
   return child->mesh == nullptr ? Aborted() : ncclSuccess;
 }
 
-ncclResult_t Grow(ncclComm_t child, Birth* birth) {
-  Socket listening = Socket::Listen(&birth->self.address);
+ncclResult_t InitializeChild(ncclComm_t child, SplitRequest* split) {
+  Socket listening = Socket::Listen(&split->self.address);
   std::vector<Member> members;
-  if (!MeetMembers(*birth, &members)) return Aborted();
+  if (!ExchangeMembers(*split, &members)) return Aborted();
   if (child == nullptr) return ncclSuccess;
-  Place(child, *birth, members);
+  AssignRank(child, *split, members);
   return ConnectChild(child, std::move(listening), members);
 }
 
-ncclResult_t GiveBirth(Birth birth) {
-  const bool wanted = birth.self.color != NCCL_SPLIT_NOCOLOR;
-  const ncclComm_t child = wanted ? NewChild(birth) : nullptr;
-  const ncclResult_t result = Grow(child, &birth);
+ncclResult_t RunSplit(SplitRequest split) {
+  const bool wanted = split.self.color != NCCL_SPLIT_NOCOLOR;
+  const ncclComm_t child = wanted ? NewChild(split) : nullptr;
+  const ncclResult_t result = InitializeChild(child, &split);
   if (child == nullptr) return result;
-  birth.parent->child_abort = nullptr;
+  split.parent->child_abort = nullptr;
   child->state = result;
   child->initialized = result == ncclSuccess;
-  __atomic_store_n(birth.out, child, __ATOMIC_RELEASE);
+  __atomic_store_n(split.out, child, __ATOMIC_RELEASE);
   return result;
 }
 
-ncclResult_t Begin(Birth birth, const ncclConfig_t* config) {
-  if (ncclResult_t ready = EnsureReady(birth.parent); ready != ncclSuccess) return ready;
-  const ncclResult_t result = ReadBlocking(config, birth.parent->blocking, &birth.blocking);
+ncclResult_t Begin(SplitRequest split, const ncclConfig_t* config) {
+  if (ncclResult_t ready = EnsureReady(split.parent); ready != ncclSuccess) return ready;
+  const ncclResult_t result = ReadBlocking(config, split.parent->blocking, &split.blocking);
   if (result != ncclSuccess) return result;
-  *birth.out = nullptr;
-  birth.number = ++birth.parent->children;
-  birth.self.parent_rank = birth.parent->rank;
-  AddJob(birth.parent, [birth] { return GiveBirth(birth); });
+  *split.out = nullptr;
+  split.number = ++split.parent->children;
+  split.self.parent_rank = split.parent->rank;
+  AddJob(split.parent, [split] { return RunSplit(split); });
   return ncclSuccess;
 }
 
@@ -148,13 +148,13 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* out,
   using namespace fake_nccl;
   if (comm == nullptr || out == nullptr) return RefuseNull(__func__);
   const Call call(comm, __func__);
-  Birth birth;
-  birth.parent = comm;
-  birth.expected = RanksOf(comm);
-  birth.self.color = color;
-  birth.self.key = key;
-  birth.out = out;
-  return InGroup(nullptr, [&] { return Begin(birth, config); });
+  SplitRequest split;
+  split.parent = comm;
+  split.expected = RanksOf(comm);
+  split.self.color = color;
+  split.self.key = key;
+  split.out = out;
+  return RunInGroup(nullptr, [&] { return Begin(split, config); });
 }
 
 }  // extern "C"

@@ -59,7 +59,7 @@ ncclResult_t Enqueue(ncclComm_t comm, const Operation& op) {
   if (comm->revoked) {
     return Refuse(ncclInvalidUsage, "%s: communicator was revoked", op.function);
   }
-  return InGroup(&comm, [&] { return Begin(comm, op); });
+  return RunInGroup(&comm, [&] { return Begin(comm, op); });
 }
 
 }  // namespace

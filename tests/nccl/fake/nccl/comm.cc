@@ -13,7 +13,7 @@
 namespace fake_nccl {
 namespace {
 
-constexpr std::chrono::seconds kStopOfOthers{5};
+constexpr std::chrono::seconds kOthersStopWait{5};
 
 struct Registry {
   std::mutex mutex;
@@ -42,15 +42,15 @@ bool HasWork(ncclComm_t comm) {
 bool HasHungOther(ncclComm_t freed) {
   for (ncclComm_t other : LiveComms()) {
     if (other == freed || other->abort || other->mesh == nullptr) continue;
-    if (HasWork(other) && other->mesh->AnyLost()) return true;
+    if (HasWork(other) && other->mesh->IsAnyLost()) return true;
   }
   return false;
 }
 
 // Waits until no kernel of another communicator waits for a lost peer, and ends the process if that
 // takes too long: freeing waits for the device, and such a kernel only ends if it is stopped.
-void AwaitStopOfOthers(ncclComm_t freed) {
-  const auto deadline = std::chrono::steady_clock::now() + kStopOfOthers;
+void AwaitOthersStopped(ncclComm_t freed) {
+  const auto deadline = std::chrono::steady_clock::now() + kOthersStopWait;
   while (HasHungOther(freed)) {
     if (std::chrono::steady_clock::now() >= deadline) {
       fake_cuda::Violation(
@@ -61,7 +61,7 @@ void AwaitStopOfOthers(ncclComm_t freed) {
   }
 }
 
-ncclResult_t Ask(ncclComm_t comm, int ncclComm::*member, int* value, const char* function) {
+ncclResult_t ReadField(ncclComm_t comm, int ncclComm::*member, int* value, const char* function) {
   if (comm == nullptr || value == nullptr) return RefuseNull(function);
   const Call call(comm, function);
   const ncclResult_t ready = EnsureReady(comm);
@@ -74,7 +74,7 @@ ncclResult_t Ask(ncclComm_t comm, int ncclComm::*member, int* value, const char*
 bool ConnectionLost(ncclComm_t comm) {
   if (comm->mesh == nullptr || !HasWork(comm)) return false;
   for (int peer = 0; peer < comm->size; ++peer) {
-    if (comm->hosts[peer] != comm->hosts[comm->rank] && comm->mesh->Lost(peer)) return true;
+    if (comm->hosts[peer] != comm->hosts[comm->rank] && comm->mesh->IsLost(peer)) return true;
   }
   return false;
 }
@@ -115,7 +115,7 @@ void Free(ncclComm_t comm) {
   if (const auto slow = Fault("abort-slow")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(*slow));
   }
-  AwaitStopOfOthers(comm);
+  AwaitOthersStopped(comm);
   Release(comm);
 }
 
@@ -178,7 +178,7 @@ void AwaitQuiet(ncclComm_t comm) {
 
 int MaxCtasOf(ncclComm_t comm) { return comm->max_ctas; }
 
-Counters Live() {
+Counters CurrentCounters() {
   Counters counters;
   counters.communicators = static_cast<int64_t>(LiveComms().size());
   counters.threads = LiveThreads();
@@ -198,15 +198,15 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  return fake_nccl::Ask(comm, &ncclComm::size, count, __func__);
+  return fake_nccl::ReadField(comm, &ncclComm::size, count, __func__);
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return fake_nccl::Ask(comm, &ncclComm::device, device, __func__);
+  return fake_nccl::ReadField(comm, &ncclComm::device, device, __func__);
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return fake_nccl::Ask(comm, &ncclComm::rank, rank, __func__);
+  return fake_nccl::ReadField(comm, &ncclComm::rank, rank, __func__);
 }
 
 }  // extern "C"

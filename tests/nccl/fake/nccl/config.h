@@ -10,7 +10,7 @@ namespace fake_nccl {
 ncclResult_t ReadBlocking(const ncclConfig_t* config, bool otherwise, bool* blocking);
 
 // Allocates a communicator's memory on its device, which becomes the calling thread's current one.
-ncclResult_t TakeDeviceMemory(ncclComm_t comm);
+ncclResult_t AllocateDeviceMemory(ncclComm_t comm);
 
 }  // namespace fake_nccl
 

@@ -124,7 +124,7 @@ void AddOperation(ncclComm_t comm, const Operation& operation) {
   group.operations[comm].push_back(operation);
 }
 
-ncclResult_t InGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>& body) {
+ncclResult_t RunInGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>& body) {
   ++depth;
   const ncclResult_t result = body();
   const bool known = comm != nullptr && *comm != nullptr;

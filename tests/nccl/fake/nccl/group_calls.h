@@ -22,7 +22,7 @@ void AddOperation(ncclComm_t comm, const Operation& operation);
 // Runs the body of a function of NCCL. A group begins and ends here, unless the program has opened
 // one. `comm` is the communicator, or the place where it will be stored, or null for functions that
 // free it. Returns what the function returns: its state, if the communicator does not block.
-ncclResult_t InGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>& body);
+ncclResult_t RunInGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>& body);
 
 }  // namespace fake_nccl
 

@@ -21,7 +21,7 @@ ncclResult_t CudaFailure(cudaError_t error) {
 }
 
 ncclResult_t Initialize(ncclComm_t comm, const std::vector<ncclUniqueId>& ids) {
-  if (ncclResult_t result = TakeDeviceMemory(comm); result != ncclSuccess) return result;
+  if (ncclResult_t result = AllocateDeviceMemory(comm); result != ncclSuccess) return result;
   const ncclResult_t result = Bootstrap(comm, ids);
   comm->initialized = result == ncclSuccess;
   return result;
@@ -61,7 +61,7 @@ ncclResult_t InitRank(ncclComm_t* out, int size, int rank, const std::vector<ncc
                       const ncclConfig_t* config) {
   if (out == nullptr) return RefuseNull("ncclCommInitRank");
   *out = nullptr;
-  return InGroup(out, [&] { return Begin(out, size, rank, ids, config); });
+  return RunInGroup(out, [&] { return Begin(out, size, rank, ids, config); });
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ ncclResult_t ReadBlocking(const ncclConfig_t* config, bool otherwise, bool* bloc
   return ncclSuccess;
 }
 
-ncclResult_t TakeDeviceMemory(ncclComm_t comm) {
+ncclResult_t AllocateDeviceMemory(ncclComm_t comm) {
   cudaError_t error = cudaSetDevice(comm->device);
   if (error == cudaSuccess) error = cudaMalloc(&comm->memory, kDeviceBytes);
   return error == cudaSuccess ? ncclSuccess : CudaFailure(error);

@@ -34,7 +34,7 @@ class Kernel {
 
   void Run() {
     if (AwaitTurn()) {
-      Misbehave();
+      ApplyFaults();
       if (SendAll() && ReceiveAll()) AwaitReceivers();
     }
     const std::lock_guard<std::mutex> lock(comm_->mutex);
@@ -57,7 +57,7 @@ class Kernel {
     while (!comm_->abort) std::this_thread::sleep_for(kPoll);
   }
 
-  void Misbehave() {
+  void ApplyFaults() {
     if (Fault("op-die")) {
       SendTo((comm_->rank + 1) % comm_->size, operations_.front());
       kill(getpid(), SIGKILL);
@@ -149,12 +149,12 @@ class Kernel {
       Buffers buffers(comm_->size);
       for (const auto& [peer, message] : messages) buffers[peer] = message.bytes.data();
       if (IsCollective(op) && op.count > 0) buffers[comm_->rank] = In(op, comm_->rank);
-      Finish(op, buffers);
+      StoreResult(op, buffers);
     }
     return true;
   }
 
-  void Finish(const Operation& op, const Buffers& in) const {
+  void StoreResult(const Operation& op, const Buffers& in) const {
     const size_t bytes = BytesOf(op);
     if (bytes == 0) return;
     switch (op.kind) {

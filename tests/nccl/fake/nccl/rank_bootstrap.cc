@@ -45,8 +45,8 @@ bool SendCheckIn(const RootAddress& root, CheckIn info, Socket* reply, const Abo
 
 // Asks the root of this rank's id for the next rank. If there are several ids, the first rank of
 // each id also tells the previous root its address.
-bool AskRoots(const ncclComm& comm, const std::vector<ncclUniqueId>& ids, const sockaddr_in& own,
-              sockaddr_in* next) {
+bool FindNextRank(const ncclComm& comm, const std::vector<ncclUniqueId>& ids,
+                  const sockaddr_in& own, sockaddr_in* next) {
   CheckIn info;
   const int roots = static_cast<int>(ids.size());
   info.rank = Fault("same-rank") ? 0 : comm.rank;
@@ -69,7 +69,7 @@ bool JoinRing(const ncclComm& comm, const std::vector<ncclUniqueId>& ids, Ring* 
   sockaddr_in own = {};
   Socket listening = Socket::Listen(&own);
   sockaddr_in next = {};
-  if (!AskRoots(comm, ids, own, &next)) return false;
+  if (!FindNextRank(comm, ids, own, &next)) return false;
   ring->next = Socket::Connect(next);
   ring->previous = listening.Accept(comm.abort);
   return ring->next.open() && ring->previous.open();
@@ -132,7 +132,7 @@ ncclResult_t CheckRanks(const ncclComm& comm, const std::vector<RankInfo>& infos
 }
 
 // Applies faults that strike after the other ranks know of this one.
-ncclResult_t MaybeFail(const ncclComm* comm) {
+ncclResult_t ApplyInitFaults(const ncclComm* comm) {
   if (Fault("init-die")) kill(getpid(), SIGKILL);
   if (Fault("init-error")) {
     return Refuse(ncclSystemError, "Call to connect failed : Connection timed out");
@@ -187,7 +187,7 @@ ncclResult_t Bootstrap(ncclComm_t comm, const std::vector<ncclUniqueId>& ids) {
   comm->hash = own.ids;
   Ring ring;
   if (!JoinRing(*comm, ids, &ring)) return AwaitAbort(comm);
-  if (ncclResult_t result = MaybeFail(comm); result != ncclSuccess) return result;
+  if (ncclResult_t result = ApplyInitFaults(comm); result != ncclSuccess) return result;
   if (!AllGather(*comm, ring, &infos)) return AwaitAbort(comm);
   if (ncclResult_t result = CheckRanks(*comm, infos); result != ncclSuccess) return result;
   std::vector<sockaddr_in> addresses;

@@ -27,7 +27,7 @@ class Root {
 
   void Run() {
     while (!Complete()) {
-      if (!TakeCheckIn()) return;
+      if (!HandleCheckIn()) return;
     }
     for (auto& [rank, socket] : waiting_) {
       const int next = (rank + 1) % first_.ranks;
@@ -44,7 +44,7 @@ class Root {
     return waiting_.size() == own && addresses_.size() == own + (first_.roots > 1 ? 1 : 0);
   }
 
-  bool TakeCheckIn() {
+  bool HandleCheckIn() {
     Socket socket = listening_.Accept(never_);
     CheckIn info;
     if (!socket.Receive(&info, sizeof info, never_) || info.magic != magic_) return true;

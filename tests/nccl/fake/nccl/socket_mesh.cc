@@ -18,7 +18,7 @@ bool IsControl(MessageKind kind) { return kind < MessageKind::kCollective; }
 
 Mesh::Mesh(int rank, std::vector<Peer> peers)
     : rank_(rank), peers_(std::move(peers)), sending_(peers_.size()), inboxes_(peers_.size()) {
-  receiver_ = std::thread([this] { TakeIn(); });
+  receiver_ = std::thread([this] { ReceiveLoop(); });
 }
 
 Mesh::~Mesh() {
@@ -53,19 +53,19 @@ bool Mesh::Receive(int peer, MessageKind kind, Message* message, const AbortFlag
   return true;
 }
 
-bool Mesh::Lost(int peer) {
+bool Mesh::IsLost(int peer) {
   const std::lock_guard<std::mutex> lock(mutex_);
   return inboxes_[peer].lost;
 }
 
-bool Mesh::AnyLost() {
+bool Mesh::IsAnyLost() {
   for (size_t peer = 0; peer < inboxes_.size(); ++peer) {
-    if (Lost(static_cast<int>(peer))) return true;
+    if (IsLost(static_cast<int>(peer))) return true;
   }
   return false;
 }
 
-void Mesh::TakeIn() {
+void Mesh::ReceiveLoop() {
   std::vector<pollfd> files;
   for (const Peer& peer : peers_) {
     files.push_back({peer.control.file(), POLLIN, 0});
@@ -77,14 +77,14 @@ void Mesh::TakeIn() {
       if (files[i].revents == 0) continue;
       const int peer = static_cast<int>(i / 2);
       Socket& socket = i % 2 == 0 ? peers_[peer].control : peers_[peer].data;
-      if (TakeMessage(peer, socket)) continue;
+      if (ReceiveMessage(peer, socket)) continue;
       files[i].fd = -1;
-      if (i % 2 == 0) Lose(peer);  // even sockets carry control messages, such as kFinalize
+      if (i % 2 == 0) MarkLost(peer);  // even sockets carry control messages, such as kFinalize
     }
   }
 }
 
-bool Mesh::TakeMessage(int peer, Socket& socket) {
+bool Mesh::ReceiveMessage(int peer, Socket& socket) {
   Header header;
   if (!socket.Receive(&header, sizeof header, closing_)) return false;
   Message message;
@@ -102,7 +102,7 @@ void Mesh::Deliver(int peer, MessageKind kind, Message message) {
   arrived_.notify_all();
 }
 
-void Mesh::Lose(int peer) {
+void Mesh::MarkLost(int peer) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!inboxes_[peer].finalized && !closing_) inboxes_[peer].lost = true;
 }

@@ -52,8 +52,8 @@ class Mesh {
   bool Receive(int peer, MessageKind kind, Message* message, const AbortFlag& abort);
 
   // Return whether the peer, or any peer, has gone without kFinalize.
-  bool Lost(int peer);
-  bool AnyLost();
+  bool IsLost(int peer);
+  bool IsAnyLost();
 
  private:
   struct Header {
@@ -67,10 +67,10 @@ class Mesh {
     bool lost = false;
   };
 
-  void TakeIn();
-  bool TakeMessage(int peer, Socket& socket);
+  void ReceiveLoop();
+  bool ReceiveMessage(int peer, Socket& socket);
   void Deliver(int peer, MessageKind kind, Message message);
-  void Lose(int peer);
+  void MarkLost(int peer);
 
   const int rank_;
   std::vector<Peer> peers_;

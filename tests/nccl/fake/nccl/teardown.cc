@@ -27,7 +27,7 @@ void AwaitJobs(ncclComm_t comm) {
 }
 
 // Tells the other ranks that this rank is not lost. Like NCCL, waits for none of them.
-void SayGoodbye(ncclComm_t comm) {
+void AnnounceFinalize(ncclComm_t comm) {
   for (int peer = 0; peer < comm->size; ++peer) {
     comm->mesh->Send(peer, MessageKind::kFinalize, 0, nullptr, 0, comm->abort);
   }
@@ -44,7 +44,7 @@ ncclResult_t Finalize(ncclComm_t comm) {
   const bool hangs = Fault("finalize-hang").has_value();
   while (hangs && !comm->abort) std::this_thread::sleep_for(kPoll);
   if (!AwaitKernels(comm)) return Refuse(ncclInternalError, "finalize: abort called");
-  SayGoodbye(comm);
+  AnnounceFinalize(comm);
   return ncclSuccess;
 }
 
@@ -80,7 +80,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   using namespace fake_nccl;
   if (comm == nullptr) return ncclSuccess;
   const Call call(comm, __func__);
-  return InGroup(&comm, [&] { return BeginFinalize(comm); });
+  return RunInGroup(&comm, [&] { return BeginFinalize(comm); });
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
@@ -88,7 +88,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
   const Call call(comm, __func__);
   CheckMayBeDestroyed(comm);
-  return InGroup(nullptr, [&] {
+  return RunInGroup(nullptr, [&] {
     AddFreeing(comm, [comm] {
       if (!comm->finalized && !comm->revoked) Finalize(comm);
       Free(comm);
@@ -106,7 +106,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   SetAbort(comm, true);
   AwaitJobs(comm);
   if (Fault("abort-hang")) HangForever();
-  return InGroup(nullptr, [&] {
+  return RunInGroup(nullptr, [&] {
     AddFreeing(comm, [comm] { Free(comm); });
     return ncclSuccess;
   });
@@ -132,7 +132,7 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
   SetAbort(comm, true);
   comm->revoked = true;
   AwaitJobs(comm);
-  return InGroup(&comm, [&] {
+  return RunInGroup(&comm, [&] {
     AddJob(comm, [comm] {
       if (Fault("revoke-late-error")) {
         return Refuse(ncclUnhandledCudaError, "Cuda failure 719 'unspecified launch failure'");

@@ -15,17 +15,17 @@ Fifo::Fifo(const Memory& memory, ncclConnInfo* connection, Direction direction, 
       step_(RoundUp(connection_->step, slices.per_chunk * slices.steps)) {
   uint64_t* const head = memory_.Reach(connection_->head, 1, "a connection's head");
   uint64_t* const tail = memory_.Reach(connection_->tail, 1, "a connection's tail");
-  theirs_ = direction == kSend ? head : tail;
-  ours_ = direction == kSend ? tail : head;
+  peer_step_ = direction == kSend ? head : tail;
+  own_step_ = direction == kSend ? tail : head;
   if (connection_->connFifo != nullptr) {
     proxy_ = memory_.Reach(connection_->connFifo, NCCL_STEPS, "a connection's slots");
   }
-  if (direction == kReceive) __atomic_store_n(ours_, step_, __ATOMIC_RELEASE);
+  if (direction == kReceive) __atomic_store_n(own_step_, step_, __ATOMIC_RELEASE);
 }
 
 bool Fifo::Ready() const {
   const uint64_t credit = direction_ == kSend ? NCCL_STEPS : 0;
-  return __atomic_load_n(theirs_, __ATOMIC_ACQUIRE) + credit >= step_ + slices_.steps;
+  return __atomic_load_n(peer_step_, __ATOMIC_ACQUIRE) + credit >= step_ + slices_.steps;
 }
 
 void Fifo::TellProxy(size_t bytes) {
@@ -53,7 +53,7 @@ char* Fifo::FixedSlot() {
 
 void Fifo::Post() {
   Advance();
-  __atomic_store_n(ours_, step_, __ATOMIC_RELEASE);
+  __atomic_store_n(own_step_, step_, __ATOMIC_RELEASE);
 }
 
 }  // namespace cpu_nccl

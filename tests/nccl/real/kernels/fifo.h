@@ -65,8 +65,8 @@ class Fifo {
   const Direction direction_;
   const Slices slices_;
   uint64_t step_ = 0;
-  uint64_t* theirs_ = nullptr;     // the counter that the peer moves
-  uint64_t* ours_ = nullptr;       // the counter that this rank moves
+  uint64_t* peer_step_ = nullptr;  // the counter that the peer moves
+  uint64_t* own_step_ = nullptr;   // the counter that this rank moves
   ncclConnFifo* proxy_ = nullptr;  // null without a proxy
   char* buffer_ = nullptr;
 };

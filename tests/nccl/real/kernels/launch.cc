@@ -40,7 +40,7 @@ void RunBlock(const Memory& memory, const ncclDevKernelArgs& arguments, int inde
   Profiler profiler(block);
   for (int next = index; next >= 0 && !block.waits.aborted();) {
     const Batch batch = LoadBatch(memory, arguments, next);
-    GiveBackWork(block, arguments, batch);
+    ReleaseWork(block, arguments, batch);
     profiler.Start(batch);
     RunBatch(block, batch);
     profiler.Stop(batch);

@@ -94,7 +94,7 @@ void RunP2p(Block& block, const std::vector<ncclDevWorkP2p>& works) {
   for (Pause pause; !AllDone(transfers);) {
     if (AdvanceAll(transfers)) {
       pause.Reset();
-    } else if (!block.waits.SeeAbort()) {
+    } else if (!block.waits.CheckAbort()) {
       pause.Next();
     }
   }

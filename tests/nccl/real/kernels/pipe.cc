@@ -8,7 +8,7 @@ namespace {
 // Slices are multiples of 16 elements, except the last slice of a chunk.
 constexpr size_t kSliceUnit = 16;
 
-size_t LeastSlice(const Block& block, Slices slices, size_t element_bytes) {
+size_t MinSlice(const Block& block, Slices slices, size_t element_bytes) {
   const size_t step = block.comm.buffSizes[NCCL_PROTO_SIMPLE] / NCCL_STEPS / element_bytes;
   return step * slices.steps / 32;
 }
@@ -24,7 +24,7 @@ Pipe::Pipe(Block& block, Slices slices, const Reduction& reduction, UserBuffer i
     : block_(block),
       slices_(slices),
       reduction_(reduction),
-      least_slice_(LeastSlice(block, slices, reduction.element_bytes())),
+      min_slice_(MinSlice(block, slices, reduction.element_bytes())),
       input_(input),
       output_(output),
       receiver_(block.memory, block.Connection(block.channel.ring.prev, /*is_send=*/false, 0),
@@ -47,7 +47,7 @@ bool Pipe::IsInPlace(ssize_t input, ssize_t output) const {
 void Pipe::Run(const Move& move) {
   const size_t count = std::max<ssize_t>(move.count, 0);
   const size_t unit = kSliceUnit * slices_.per_chunk;
-  const size_t slice_size = std::max((count + unit - 1) / unit * kSliceUnit, least_slice_);
+  const size_t slice_size = std::max((count + unit - 1) / unit * kSliceUnit, min_slice_);
   Move rest = move;
   for (int slice = 0; slice < slices_.per_chunk; ++slice) {
     const size_t size = std::min(slice_size, static_cast<size_t>(std::max<ssize_t>(rest.count, 0)));

@@ -23,17 +23,17 @@ class UserBuffer {
 
   // Returns the address of the byte at `offset`.
   char* At(size_t offset) {
-    if (here_ == nullptr) {
-      here_ = const_cast<char*>(memory_.Reach(device_, bytes_, "a user's buffer"));
+    if (host_ == nullptr) {
+      host_ = const_cast<char*>(memory_.Reach(device_, bytes_, "a user's buffer"));
     }
-    return here_ + offset;
+    return host_ + offset;
   }
 
  private:
   Memory memory_;
   const char* device_;
   size_t bytes_;
-  char* here_ = nullptr;
+  char* host_ = nullptr;
 };
 
 // One move of a chunk through a rank of the ring: its sources, and the targets of the result.
@@ -72,7 +72,7 @@ class Pipe {
   Block& block_;
   const Slices slices_;
   const Reduction& reduction_;
-  const size_t least_slice_;  // elements
+  const size_t min_slice_;  // elements
   UserBuffer input_;
   UserBuffer output_;
   Fifo receiver_;

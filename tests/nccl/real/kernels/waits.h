@@ -26,7 +26,7 @@ class Waits {
   bool aborted() const { return aborted_; }
 
   // Reads the abort flag, and returns it. Called before each pause of a wait.
-  bool SeeAbort() {
+  bool CheckAbort() {
     if (__atomic_load_n(abort_flag_, __ATOMIC_ACQUIRE) != 0) aborted_ = true;
     return aborted_;
   }
@@ -34,7 +34,7 @@ class Waits {
   // Blocks until `ready()` holds or the communicator is aborted.
   template <class Ready>
   void Until(Ready ready) {
-    for (Pause pause; !aborted_ && !ready() && !SeeAbort();) pause.Next();
+    for (Pause pause; !aborted_ && !ready() && !CheckAbort();) pause.Next();
   }
 
  private:

@@ -48,7 +48,7 @@ Batch LoadBatch(const Memory& memory, const ncclDevKernelArgs& arguments, int in
 
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 23, 0)
 
-void GiveBackWork(const Block& block, const ncclDevKernelArgs& arguments, const Batch& batch) {
+void ReleaseWork(const Block& block, const ncclDevKernelArgs& arguments, const Batch& batch) {
   if (arguments.workStorageType != ncclDevWorkStorageTypeFifo) return;
   uint32_t* const consumed = block.memory.Reach(block.comm.workConsumed, MAXCHANNELS, "counters");
   __atomic_store_n(consumed + block.channel_id, batch.consumed, __ATOMIC_RELEASE);
@@ -56,8 +56,8 @@ void GiveBackWork(const Block& block, const ncclDevKernelArgs& arguments, const 
 
 #else
 
-void GiveBackWork(const Block& /*block*/, const ncclDevKernelArgs& /*arguments*/,
-                  const Batch& /*batch*/) {}
+void ReleaseWork(const Block& /*block*/, const ncclDevKernelArgs& /*arguments*/,
+                 const Batch& /*batch*/) {}
 
 #endif
 

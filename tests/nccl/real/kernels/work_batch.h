@@ -31,7 +31,7 @@ struct Batch {
 Batch LoadBatch(const Memory& memory, const ncclDevKernelArgs& arguments, int index);
 
 // Tells NCCL 2.22 that the batch's part of the ring is free. Later versions use an event.
-void GiveBackWork(const Block& block, const ncclDevKernelArgs& arguments, const Batch& batch);
+void ReleaseWork(const Block& block, const ncclDevKernelArgs& arguments, const Batch& batch);
 
 }  // namespace cpu_nccl
 

@@ -55,7 +55,7 @@ class AnswerLimitTest : public ::testing::Test {
   std::vector<Process> p_;
 };
 
-TEST_F(AnswerLimitTest, WhoIsLateHearsOfTheRefusalThoughTheOthersHaveLeft) {
+TEST_F(AnswerLimitTest, ALateRankIsRefusedEvenAfterTheOthersHaveLeft) {
   Start(Fitting(3, 10));
   Send(0, 0, 6, 0);
   EXPECT_EQ(CodeOf(Send(1, 0, 6, 0)), absl::StatusCode::kOutOfRange);
@@ -93,7 +93,7 @@ TEST_F(AnswerLimitTest, AnythingMayBeCalledAfterARefusal) {
   EXPECT_TRUE(h_->Parked(next)) << "refusals are counted anew";
 }
 
-TEST_F(AnswerLimitTest, WhoComesLaterOrHasLostTheAnswerIsRefusedTheSame) {
+TEST_F(AnswerLimitTest, LateArrivalsAndRetriesGetTheSameRefusal) {
   Start(Fitting(3, 25));
   Send(0, 0, 15, 0);
   const std::string text = Text(Send(1, 0, 15, 0));
@@ -106,20 +106,20 @@ TEST_F(AnswerLimitTest, WhoComesLaterOrHasLostTheAnswerIsRefusedTheSame) {
   EXPECT_THAT(h_->PayloadsOf(again), ElementsAre("aaaaa", "bbbbb", "ccccc"));
 }
 
-TEST_F(AnswerLimitTest, WhatWasWithdrawnStillCounts) {
+TEST_F(AnswerLimitTest, AWithdrawnContributionStillCounts) {
   Start(Fitting(2, 10));
   h_->Cancel(Send(0, 0, 8, 0));
   EXPECT_EQ(CodeOf(Send(1, 0, 8, 0)), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(CodeOf(Send(0, 0, 8, 0)), absl::StatusCode::kOutOfRange);
 }
 
-TEST_F(AnswerLimitTest, ADisagreementIsOneWhateverItsSize) {
+TEST_F(AnswerLimitTest, ADisagreementIsReportedDespiteTheLimit) {
   Start(Fitting(2, 10));
   Send(0, 0, 8, 0, kGather);
   EXPECT_THAT(Text(Send(1, 0, 8, 0)), HasSubstr("ranks disagree"));
 }
 
-TEST_F(AnswerLimitTest, RefusalsThatNobodyWasToldAreOutOfStep) {
+TEST_F(AnswerLimitTest, AnUnknownRefusalCountIsRefused) {
   Start(Fitting(2, 10));
   EXPECT_EQ(CodeOf(Send(0, 0, 1, 1)), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(h_->Parked(Send(0, 0, 1, 0)));
@@ -141,7 +141,7 @@ TEST_F(AnswerLimitTest, ARestartedCoordinatorHearsOfTheRefusalFromTheCalls) {
   EXPECT_THAT(h_->PayloadsOf(aware), ElementsAre("aaaaa", "bbbbb", "ccccc"));
 }
 
-TEST_F(AnswerLimitTest, WhatSomeHaveCompletedIsNotRefusedByALimitThatWasLowered) {
+TEST_F(AnswerLimitTest, ALoweredLimitDoesNotRefuseACompletedCollective) {
   Start(Fitting(2, 10));
   h_->Restart();
   h_->Recover(p_[0], 5);
@@ -327,7 +327,7 @@ class RefusalSchedule {
   Rank ranks_[kRanks];
 };
 
-TEST(AnswerLimitScheduleTest, NoRankCompletesWhatAnotherWasRefused) {
+TEST(AnswerLimitScheduleTest, NoRankCompletesARefusedCollective) {
   for (unsigned seed = 0; seed < 300 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     RefusalSchedule(seed).Run();

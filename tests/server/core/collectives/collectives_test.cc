@@ -110,7 +110,7 @@ TEST(CollectivesTest, ATimeOutNamesTheHostOfANodeThatWasGivenNoId) {
 }
 
 // Each time-out withdraws an arrival. The rank that never arrived is still the one to name.
-TEST(CollectivesTest, WhoStoppedWaitingIsNotTakenForMissing) {
+TEST(CollectivesTest, ARankThatStoppedWaitingIsNotListedAsMissing) {
   Harness h(4);
   std::vector<Process> p = h.Formed(4);
   const WaiterId first = h.Barrier(p[0], "x", absl::Seconds(1));
@@ -269,7 +269,7 @@ TEST(CollectivesTest, TheSameRanksInAnotherOrderAreAnotherGroup) {
   EXPECT_THAT(Text(h, overlap), Not(HasSubstr("in another order")));
 }
 
-TEST(CollectivesTest, OnceAGroupIsKnownItsNameAndTheCallerTellWhichItIs) {
+TEST(CollectivesTest, NameAndCallerIdentifyAKnownGroup) {
   Harness h(5);
   std::vector<Process> p = h.Formed(5);
   const auto call = [&](uint32_t rank, std::vector<uint32_t> ranks) {
@@ -316,7 +316,7 @@ TEST(CollectivesTest, ASequenceNumberOutOfStepIsRefused) {
 }
 
 // OK must mean that all ranks have arrived, whatever the numbers are.
-TEST(CollectivesTest, NumbersThatCannotBeCountedOnFromAreRefused) {
+TEST(CollectivesTest, OverflowingSequenceNumbersAreRefused) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   for (uint64_t sequence : {~uint64_t{0}, uint64_t{1} << 63, uint64_t{1} << 62}) {
@@ -328,7 +328,7 @@ TEST(CollectivesTest, NumbersThatCannotBeCountedOnFromAreRefused) {
   EXPECT_EQ(h.StatusOf(ahead).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(CollectivesTest, ACollectiveThatNeverWasIsNotRepeated) {
+TEST(CollectivesTest, ACollectiveThatNeverHappenedCannotBeRepeated) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier, "", "g", {0, 1});
@@ -336,7 +336,7 @@ TEST(CollectivesTest, ACollectiveThatNeverWasIsNotRepeated) {
   EXPECT_FALSE(h.StatusOf(h.Send(request)).ok());
 }
 
-TEST(CollectivesTest, AClaimOfWhatThisCoordinatorHasNotSeenFinishesTheGroup) {
+TEST(CollectivesTest, AClaimOfAnUnseenCollectiveFinishesTheGroup) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   const WaiterId waits = h.Barrier(p[1]);

@@ -83,7 +83,7 @@ TEST(LimitsTest, MembersWaitersGroupsAndLeases) {
 }
 
 // Otherwise a member with many groups would be refused when it reconnects, and its job would end.
-TEST(LimitsTest, WhateverGroupsAMemberHasItCanClaim) {
+TEST(LimitsTest, AMemberCanClaimAllItsGroups) {
   const Options options = With(3, [](Limits& l) { l.max_group_ranks = 6; });
   Harness h(options);
   std::vector<Process> p = h.Formed(3);
@@ -153,9 +153,9 @@ TEST(LimitsTest, ALeaseForEveryStepNeverEndsAtTheLimit) {
 TEST(LimitsTest, WorldSizeOverTheLimit) {
   Harness h(With(0, [](Limits& l) { l.max_members = 4; }));
   Process a = h.Attached();
-  JoinRequest wish;
-  wish.world_size = 5;
-  const absl::Status refused = h.StatusOf(h.Join(a, wish));
+  JoinRequest request;
+  request.world_size = 5;
+  const absl::Status refused = h.StatusOf(h.Join(a, request));
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << "as for a rank out of range";
   EXPECT_THAT(std::string(refused.message()), HasSubstr("--max-members"));
 }
@@ -191,7 +191,7 @@ TEST(LimitsTest, AVerdictIsMadePrintable) {
 }
 
 // Every rank is told what all ranks have called, so the text must stay short.
-TEST(LimitsTest, ADisagreementOfManySidesIsToldInFewWords) {
+TEST(LimitsTest, ADisagreementOfManySidesIsReportedBriefly) {
   constexpr uint32_t kRanks = 300;
   Harness h(kRanks);
   std::vector<Process> p = h.Formed(kRanks);

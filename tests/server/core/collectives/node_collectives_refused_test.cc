@@ -173,7 +173,7 @@ TEST(NodeLimitsTest, AnAnswerThatIsTooLargeIsRefusedToAllAndCalledAgain) {
   EXPECT_THAT(h.CompletedOf(h.Send(Harness::Together(gather(10, 1)))), ElementsAre(0, 1, 2));
 }
 
-TEST_F(NodeCollectivesTest, MalformedOnesAreRefusedAtTheDoor) {
+TEST_F(NodeCollectivesTest, MalformedCallsAreRefused) {
   const auto code = [&](const std::function<void(NodeCollectiveRequest*)>& spoil) {
     NodeCollectiveRequest batch = Batch({0, 1});
     spoil(&batch);

@@ -66,7 +66,7 @@ TEST_F(NodeCollectivesTest, CarriesTheAgreedStop) {
   EXPECT_TRUE(std::get<NodeAnswer>(h.ReplyTo(node).answer).answer.stop_requested);
 }
 
-TEST_F(NodeCollectivesTest, AGroupOfSomeRanksMeetsByItself) {
+TEST_F(NodeCollectivesTest, AGroupOfSomeRanksArrivesOnItsOwn) {
   const std::vector<uint32_t> ranks = {1, 0};
   std::vector<CollectiveRequest> calls;
   for (uint32_t rank : ranks) {
@@ -99,7 +99,7 @@ TEST_F(NodeCollectivesTest, ALaterSendOfAMemberTakesThePlaceOfItsPart) {
   EXPECT_THAT(h.CompletedOf(node), ElementsAre(0)) << "rank 1 is answered by its own call";
 }
 
-TEST_F(NodeCollectivesTest, WhoseLastPartHasEndedQuietlyIsSentAgain) {
+TEST_F(NodeCollectivesTest, ABatchWhoseLastPartEndedQuietlyIsSentAgain) {
   const WaiterId node = Together({0, 1});
   const WaiterId first = Alone(0);
   EXPECT_TRUE(h.Parked(node));
@@ -109,7 +109,7 @@ TEST_F(NodeCollectivesTest, WhoseLastPartHasEndedQuietlyIsSentAgain) {
   EXPECT_TRUE(h.StatusOf(first).ok() && h.StatusOf(second).ok());
 }
 
-TEST_F(NodeCollectivesTest, AnErrorIsToldByTheMembersOwnCalls) {
+TEST_F(NodeCollectivesTest, AnErrorIsReportedByTheMembersOwnCalls) {
   const WaiterId node = Together({0, 1});
   const WaiterId other = h.Send(h.Request(p[2], kAllGather, "of 2"));
   EXPECT_EQ(h.StatusOf(other).code(), absl::StatusCode::kFailedPrecondition);
@@ -131,7 +131,7 @@ TEST_F(NodeCollectivesTest, APartEndsWithItsWait) {
   EXPECT_THAT(h.CompletedOf(node), ElementsAre(1));
 }
 
-TEST_F(NodeCollectivesTest, PartsWithoutAWaitOfTheirOwnHaveTheCalls) {
+TEST_F(NodeCollectivesTest, PartsInheritTheTimeoutOfTheCall) {
   NodeCollectiveRequest batch = Batch({0, 1});
   batch.call.call.wait_timeout = absl::Seconds(1);
   batch.parts[0].wait_timeout.reset();
@@ -182,7 +182,7 @@ TEST_F(NodeCollectivesTest, ALossAndALeaveEndItForAll) {
   EXPECT_EQ(lossy.StatusOf(lossy.Barrier(q[0])).code(), absl::StatusCode::kAborted);
 }
 
-TEST_F(NodeCollectivesTest, ADaemonThatStopsLeavesNoneBehind) {
+TEST_F(NodeCollectivesTest, ADrainEndsEveryBatch) {
   const WaiterId node = Together({0, 1});
   h.Absorb(0, h.coordinator().Step(h.now(), 0, DrainBegun{"it stops"}));
   EXPECT_TRUE(IsResent(node));
@@ -191,7 +191,7 @@ TEST_F(NodeCollectivesTest, ADaemonThatStopsLeavesNoneBehind) {
 
 // ---- Late and duplicate calls ----
 
-TEST_F(NodeCollectivesTest, ADoubledOneChangesNothing) {
+TEST_F(NodeCollectivesTest, ADuplicateChangesNothing) {
   const NodeCollectiveRequest batch = Batch({0, 1});
   const WaiterId node = h.Send(batch);
   EXPECT_TRUE(IsResent(h.Send(batch)));
@@ -201,7 +201,7 @@ TEST_F(NodeCollectivesTest, ADoubledOneChangesNothing) {
   EXPECT_TRUE(IsResent(h.Send(batch))) << "its number is over";
 }
 
-TEST_F(NodeCollectivesTest, ALateOneDoesNotCountForWhoHasSentSince) {
+TEST_F(NodeCollectivesTest, ALateBatchDoesNotCountForMembersThatHaveSentSince) {
   const NodeCollectiveRequest late = Batch({0, 1});
   h.Cancel(Alone(1));
   EXPECT_THAT(Arrived(), IsEmpty());
@@ -231,7 +231,7 @@ TEST_F(NodeCollectivesTest, AWithdrawnArrivalDoesNotCount) {
   EXPECT_THAT(h.CompletedOf(node), ElementsAre(0));
 }
 
-TEST_F(NodeCollectivesTest, WhatIsWithdrawnBeforeItArrivesDoesNotCount) {
+TEST_F(NodeCollectivesTest, AnArrivalThatWasWithdrawnInAdvanceDoesNotCount) {
   const NodeCollectiveRequest late = Batch({0, 1});
   EXPECT_TRUE(h.StatusOf(h.Withdraw(p[1], 0)).ok());
   const WaiterId node = h.Send(late);
@@ -242,7 +242,7 @@ TEST_F(NodeCollectivesTest, WhatIsWithdrawnBeforeItArrivesDoesNotCount) {
   EXPECT_TRUE(h.StatusOf(Alone(1)).ok());
 }
 
-TEST_F(NodeCollectivesTest, TheNoteOutlivesAGroupThatNobodyHasCalledYet) {
+TEST_F(NodeCollectivesTest, AWithdrawalIsRememberedForAGroupThatIsNotCalledYet) {
   const GroupName group = {"tp", {0, 1}};
   std::vector<CollectiveRequest> calls;
   for (uint32_t rank : {0, 1}) {
@@ -293,7 +293,7 @@ TEST_F(NodeCollectivesTest, ARecoveringDaemonNotesAWithdrawalWhenItIsDone) {
 
 // ---- How they are shown ----
 
-TEST_F(NodeCollectivesTest, WhoHasArrivedIsNotTakenForMissing) {
+TEST_F(NodeCollectivesTest, AnArrivedRankIsNotListedAsMissing) {
   const WaiterId node = Together({0});
   const WaiterId own = h.Barrier(p[1], "", absl::Seconds(1));
   h.Cancel(node);
@@ -315,7 +315,7 @@ TEST_F(NodeCollectivesTest, TheStatusShowsItsNodesAndWhatItsMembersWaitIn) {
 
 // Rank 2 has the result of op 0, and the others arrive at it together. The daemon asks rank 2 for
 // its contribution.
-TEST_F(NodeCollectivesTest, ANumberThatOthersHaveCompletedIsCalledByEachItself) {
+TEST_F(NodeCollectivesTest, ACompletedNumberIsCalledByEachMember) {
   h.Restart();
   h.Recover(p[0], 0);
   h.Recover(p[1], 0);

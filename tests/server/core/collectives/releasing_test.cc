@@ -98,7 +98,7 @@ class ReleasingTest : public ::testing::Test {
   std::vector<uint32_t> all_;
 };
 
-TEST_F(ReleasingTest, AGroupIsClosedWhenAllHaveLetItGo) {
+TEST_F(ReleasingTest, AGroupIsClosedWhenAllHaveReleasedIt) {
   Form(3);
   Complete("a");
   Release(p_[0], "a");
@@ -109,7 +109,7 @@ TEST_F(ReleasingTest, AGroupIsClosedWhenAllHaveLetItGo) {
   EXPECT_EQ(Settled(p_[0], "a"), 0);
 }
 
-TEST_F(ReleasingTest, ItIsSettledWhenAllKnowAndBeginsAnew) {
+TEST_F(ReleasingTest, AClosedGroupIsSettledWhenAllKnowAndBeginsAnew) {
   Form(2);
   Complete("a");
   Complete("a");
@@ -178,7 +178,7 @@ TEST_F(ReleasingTest, AReleaseThatArrivesLateDoesNotCount) {
   EXPECT_TRUE(h_->Parked(again)) << "nor does it end the call";
 }
 
-TEST_F(ReleasingTest, ARepetitionOfWhatIsCompleteIsNoNeedOfTheGroup) {
+TEST_F(ReleasingTest, ARetryOfACompletedCollectiveKeepsTheRelease) {
   Form(2);
   Complete("a");
   Release(p_[0], "a");
@@ -216,7 +216,7 @@ TEST_F(ReleasingTest, RanksThatHaveNotCalledAreNotWaitedFor) {
   Complete("a");
 }
 
-TEST_F(ReleasingTest, WhatIsNotKnownIsSettledAtOnce) {
+TEST_F(ReleasingTest, AnUnknownGroupIsSettledAtOnce) {
   Form(2);
   EXPECT_THAT(SettledIn(Release(p_[0], "never called")),
               ElementsAre(DigestOf("never called", all_)));
@@ -237,7 +237,7 @@ TEST_F(ReleasingTest, SendsOfTheEarlierGroupDoNotCountInTheNextOne) {
   EXPECT_TRUE(h_->StatusOf(Arrive(p_[0], "a")).ok());
 }
 
-TEST_F(ReleasingTest, AGroupOfTheSameNameMustWaitUntilTheOtherIsLetGo) {
+TEST_F(ReleasingTest, AGroupOfTheSameNameMustWaitForTheRelease) {
   Form(3);
   WaiterId last = 0;
   for (uint32_t rank : {0, 1}) last = h_->Send(h_->Request(p_[rank], kBarrier, "", "a", {0, 1}));
@@ -343,7 +343,7 @@ TEST_F(ReleasingTest, ARestartedDaemonHearsOfGroupsByTheirDigests) {
   Complete("a");
 }
 
-TEST_F(ReleasingTest, ARestartedDaemonKnowsWhatHasFinished) {
+TEST_F(ReleasingTest, ARestartedDaemonKnowsFinishedGroups) {
   Form(2);
   h_->Restart();
   KnownGroup finished = Known("a", 1);
@@ -355,7 +355,7 @@ TEST_F(ReleasingTest, ARestartedDaemonKnowsWhatHasFinished) {
   EXPECT_THAT(h_->StatusOf(call).message(), HasSubstr("they disagreed"));
 }
 
-TEST_F(ReleasingTest, WhatAllHadReleasedIsClosedAfterARestart) {
+TEST_F(ReleasingTest, AReleasedGroupIsClosedAfterARestart) {
   Form(2);
   Complete("a");
   h_->Restart();

@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 
 RankObservation Counts(uint32_t rank, const std::string& operation, uint64_t begun,
                        uint64_t ended) {
-  RankObservation seen = Seen(rank, ProcessCondition::kComputing);
+  RankObservation seen = Observation(rank, ProcessCondition::kComputing);
   seen.communicators.push_back(
       {"communicator 1 of the world", operation, begun, ended, absl::Seconds(40)});
   return seen;
@@ -41,7 +41,7 @@ TEST(CommunicatorVerdictTest, TheRankThatStoppedFirstInACommunicatorIsNamedWithT
 }
 
 // The rank that skipped the operation waits in a barrier. The others cannot come to the barrier.
-TEST(CommunicatorVerdictTest, ARankThatSkippedAnOperationIsFoundThoughItIsTheOneThatWaits) {
+TEST(CommunicatorVerdictTest, ARankThatSkippedAnOperationIsFoundThoughItWaits) {
   JobStatus job = Running(3);
   job.pending.push_back(Pending({2}, {0, 1}));
   const Verdict verdict = Judge(job,
@@ -76,7 +76,7 @@ TEST(CommunicatorVerdictTest, ProcessesWithoutARankAreCounted) {
             "AllReduce(8), 1 process is in AllReduce(9)");
 }
 
-TEST(CommunicatorVerdictTest, WhereAllAreInOneOperationNoRankIsToBlameUnlessItIsStopped) {
+TEST(CommunicatorVerdictTest, IfAllAreInOneOperationOnlyAStoppedRankIsBlamed) {
   std::vector<RankObservation> seen = {Counts(0, "AllReduce()", 5, 4),
                                        Counts(1, "AllReduce()", 5, 4)};
   EXPECT_EQ(Judge(Running(2), seen, kBothAnswer).kind, VerdictKind::kAllInOneCall);
@@ -120,16 +120,17 @@ RankObservation Inside(RankObservation seen, const std::string& name, uint64_t b
 }
 
 // As with tensor and data parallelism: ranks 0 and 1 are one group, 1 and 2 the other.
-TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorAndWaitsInAnotherIsNotToBlame) {
+TEST(CommunicatorVerdictTest, ARankThatIsBehindInOneCommunicatorAndWaitsInAnotherIsNotBlamed) {
   const std::string a = "communicator 1 of group 'a'";
   const std::string b = "communicator 1 of group 'b'";
   const RankObservation rank0 =
-      Inside(Seen(0, ProcessCondition::kComputing), a, 8, absl::Seconds(41));
-  const RankObservation rank1 =
-      Inside(Inside(Seen(1, ProcessCondition::kComputing), a, 7, absl::Seconds(50), /*ended=*/true),
-             b, 3, absl::Seconds(40));
-  const RankObservation rank2 = Inside(Seen(2, ProcessCondition::kSleeping, "read", "/data/x"), b,
-                                       2, absl::Seconds(60), true);
+      Inside(Observation(0, ProcessCondition::kComputing), a, 8, absl::Seconds(41));
+  const RankObservation rank1 = Inside(
+      Inside(Observation(1, ProcessCondition::kComputing), a, 7, absl::Seconds(50), /*ended=*/true),
+      b, 3, absl::Seconds(40));
+  const RankObservation rank2 =
+      Inside(Observation(2, ProcessCondition::kSleeping, "read", "/data/x"), b, 2,
+             absl::Seconds(60), true);
   const Verdict verdict = Judge(Running(3), {rank0, rank1, rank2}, kBothAnswer);
   EXPECT_EQ(NameOf(verdict.kind), "fell-behind");
   EXPECT_THAT(verdict.text,
@@ -140,8 +141,9 @@ TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorAndWaitsInAnotherIsNotTo
 TEST(CommunicatorVerdictTest,
      RanksThatCallTwoCommunicatorsInTurnEachInAnotherOrderAreNamedWithBoth) {
   const auto rank = [](uint32_t number, const std::string& in, const std::string& not_in) {
-    return Inside(Inside(Seen(number, ProcessCondition::kComputing), in, 8, absl::Seconds(40)),
-                  not_in, 7, absl::Seconds(40), /*ended=*/true);
+    return Inside(
+        Inside(Observation(number, ProcessCondition::kComputing), in, 8, absl::Seconds(40)), not_in,
+        7, absl::Seconds(40), /*ended=*/true);
   };
   const std::string a = "communicator 1 of the world";
   const std::string b = "communicator 2 of the world";
@@ -153,7 +155,7 @@ TEST(CommunicatorVerdictTest,
             "of the world; none of these can end");
 }
 
-TEST(CommunicatorVerdictTest, OfSeveralThatAreBehindInACommunicatorNamesTheOneThatExplainsMost) {
+TEST(CommunicatorVerdictTest, OfSeveralRanksThatAreBehindTheLikeliestCulpritIsNamed) {
   for (const uint32_t stopped : {1, 2}) {
     std::vector<RankObservation> seen = {Counts(0, "AllReduce()", 12, 11),
                                          Counts(1, "AllReduce()", 11, 11),
@@ -164,7 +166,7 @@ TEST(CommunicatorVerdictTest, OfSeveralThatAreBehindInACommunicatorNamesTheOneTh
   }
 }
 
-TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorIsNamedWithTheCallThatItWaitsIn) {
+TEST(CommunicatorVerdictTest, ARankThatIsBehindIsNamedWithTheCallThatItWaitsIn) {
   JobStatus job = Running(3);
   job.pending.push_back(Pending({2}, {0, 1}));
   job.members[2].waiting_in = "Barrier('step 812') op 812 of the world";
@@ -179,12 +181,12 @@ TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorIsNamedWithTheCallThatIt
 
 // Rank 1 has been in an old operation for two hours, which the others have ended. The verdict must
 // be about the newer operation, in which rank 3 is stopped.
-TEST(CommunicatorVerdictTest, AnOperationThatOthersHaveEndedIsOneThatTheRankIsIn) {
+TEST(CommunicatorVerdictTest, ARankIsNamedWithTheOperationThatOthersHaveEnded) {
   std::vector<RankObservation> seen;
   for (uint32_t rank = 0; rank < 4; ++rank) {
     const bool in_old = rank == 1;
     const bool in_new = rank == 3;
-    seen.push_back(Inside(Inside(Seen(rank, ProcessCondition::kSleeping, "futex"), "old", 90,
+    seen.push_back(Inside(Inside(Observation(rank, ProcessCondition::kSleeping, "futex"), "old", 90,
                                  absl::Hours(2), !in_old),
                           "new", 5, absl::Minutes(5), !in_new));
   }
@@ -194,7 +196,7 @@ TEST(CommunicatorVerdictTest, AnOperationThatOthersHaveEndedIsOneThatTheRankIsIn
   EXPECT_THAT(verdict.text, HasSubstr("in AllReduce(), op 5 of new, which 3 others have ended"));
 }
 
-TEST(CommunicatorVerdictTest, WhereNobodyHasJoinedCommunicatorsAreLookedAtAllTheSame) {
+TEST(CommunicatorVerdictTest, CommunicatorsAreJudgedBeforeTheFirstJoin) {
   JobStatus job;
   job.world_size = 2;
   job.reason = "0 of 2 members have joined";

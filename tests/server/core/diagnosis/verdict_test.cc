@@ -24,27 +24,30 @@ struct Case {
 };
 
 std::vector<Case> Conditions() {
-  RankObservation for_long = Seen(3, ProcessCondition::kSleeping, "read", "/data/shard-7");
+  RankObservation for_long = Observation(3, ProcessCondition::kSleeping, "read", "/data/shard-7");
   for_long.in_call_for = absl::Minutes(4);
-  RankObservation busy = Seen(3, ProcessCondition::kComputing);
+  RankObservation busy = Observation(3, ProcessCondition::kComputing);
   busy.cpu_percent = 99;
   RankObservation thread = busy;
   thread.thread = "thread 4712 ('loader')";
-  RankObservation dead = Seen(3, ProcessCondition::kSleeping, "futex");
+  RankObservation dead = Observation(3, ProcessCondition::kSleeping, "futex");
   dead.dead_lock = true;
   dead.blocked_by = "thread 105, which waits for thread 103";
-  RankObservation held = Seen(3, ProcessCondition::kSleeping, "futex");
+  RankObservation held = Observation(3, ProcessCondition::kSleeping, "futex");
   held.blocked_by = "thread 105, which is in read() of /data/x";
-  RankObservation disk = Seen(3, ProcessCondition::kUninterruptible, "fsync", "/mnt/checkpoint");
+  RankObservation disk =
+      Observation(3, ProcessCondition::kUninterruptible, "fsync", "/mnt/checkpoint");
   disk.kernel_function = "folio_wait_bit_common";
   return {
-      {"stopped", Seen(3, ProcessCondition::kStopped), VerdictKind::kStopped,
+      {"stopped", Observation(3, ProcessCondition::kStopped), VerdictKind::kStopped,
        "it is stopped; 'kill -CONT 103' continues it"},
-      {"traced", Seen(3, ProcessCondition::kTraced), VerdictKind::kStopped, "a debugger holds it"},
-      {"ended", Seen(3, ProcessCondition::kEnded), VerdictKind::kEnded, "its process has ended"},
+      {"traced", Observation(3, ProcessCondition::kTraced), VerdictKind::kStopped,
+       "a debugger holds it"},
+      {"ended", Observation(3, ProcessCondition::kEnded), VerdictKind::kEnded,
+       "its process has ended"},
       {"reads", for_long, VerdictKind::kInACall, "it is in read() of /data/shard-7 for 4m"},
-      {"sleeps", Seen(3, ProcessCondition::kSleeping, "clock_nanosleep"), VerdictKind::kInACall,
-       "it is in clock_nanosleep()"},
+      {"sleeps", Observation(3, ProcessCondition::kSleeping, "clock_nanosleep"),
+       VerdictKind::kInACall, "it is in clock_nanosleep()"},
       {"busy", busy, VerdictKind::kBusy, "it computes (99 % of a processor)"},
       {"busy thread", thread, VerdictKind::kBusy,
        "its thread 4712 ('loader') computes (99 % of a processor)"},
@@ -52,18 +55,19 @@ std::vector<Case> Conditions() {
        "dead lock: it waits for its thread 105, which waits for thread 103"},
       {"lock", held, VerdictKind::kInACall,
        "it is in futex(): it waits for its thread 105, which is in read() of /data/x"},
-      {"full pipe", Seen(3, ProcessCondition::kSleeping, "write", "its standard output, a pipe"),
+      {"full pipe",
+       Observation(3, ProcessCondition::kSleeping, "write", "its standard output, a pipe"),
        VerdictKind::kFullPipe,
        "it is in write() of its standard output, a pipe, which is full: its reader does not read"},
       {"slow disk", disk, VerdictKind::kUninterruptible,
        "it is in fsync() of /mnt/checkpoint, which no signal ends (state D, at "
        "folio_wait_bit_common() in the kernel): a disk, a file system or a driver does not answer"},
-      {"unknown", Seen(3, ProcessCondition::kUnknown), VerdictKind::kUnknown,
+      {"unknown", Observation(3, ProcessCondition::kUnknown), VerdictKind::kUnknown,
        "nobody could see what it is doing"},
   };
 }
 
-TEST(VerdictTest, SaysWhatTheRankIsDoingThatHasNotCome) {
+TEST(VerdictTest, DescribesTheMissingRank) {
   for (const Case& c : Conditions()) {
     SCOPED_TRACE(c.name);
     const Verdict verdict = Judge(AllButRank3(), {c.rank3}, kBothAnswer);
@@ -74,24 +78,24 @@ TEST(VerdictTest, SaysWhatTheRankIsDoingThatHasNotCome) {
   }
 }
 
-TEST(VerdictTest, OfSeveralThatAreMissingNamesTheOneThatExplainsMost) {
+TEST(VerdictTest, NamesTheLikeliestOfSeveralMissingRanks) {
   JobStatus job = Running(4);
   job.pending.push_back(Pending({0}, {1, 2, 3}));
-  RankObservation busy = Seen(1, ProcessCondition::kComputing);
-  const Verdict verdict = Judge(
-      job,
-      {busy, Seen(2, ProcessCondition::kStopped), Seen(3, ProcessCondition::kSleeping, "read")},
-      kBothAnswer);
+  RankObservation busy = Observation(1, ProcessCondition::kComputing);
+  const Verdict verdict = Judge(job,
+                                {busy, Observation(2, ProcessCondition::kStopped),
+                                 Observation(3, ProcessCondition::kSleeping, "read")},
+                                kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_THAT(verdict.text,
               StartsWith("rank 2 (node 'n1', host h, pid 102) (one of ranks 1-3) has not come"));
   EXPECT_THAT(verdict.text, HasSubstr("; 1 other waits for 5m"));
 }
 
-TEST(VerdictTest, ALauncherThatDoesNotAnswerIsANodeThatIsCutOff) {
+TEST(VerdictTest, ASilentLauncherMeansThatItsNodeIsCutOff) {
   JobStatus job = AllButRank3();
   job.members[3].state = MemberState::kDetached;
-  const Verdict verdict = Judge(job, {Seen(0, ProcessCondition::kSleeping)},
+  const Verdict verdict = Judge(job, {Observation(0, ProcessCondition::kSleeping)},
                                 {{"n0", true}, {"n1", false, {NameOfProcess(3)}}});
   EXPECT_EQ(verdict.kind, VerdictKind::kSilentNode);
   EXPECT_THAT(verdict.text,
@@ -99,12 +103,12 @@ TEST(VerdictTest, ALauncherThatDoesNotAnswerIsANodeThatIsCutOff) {
                         "cut off from the network, or stopped; its connection has ended"));
 }
 
-TEST(VerdictTest, ALauncherThatHasNotShownToBeOfANodeSaysNothingOfIt) {
+TEST(VerdictTest, AnUnprovenLauncherDoesNotBlameItsNode) {
   const Verdict verdict = Judge(AllButRank3(), {}, {{"n1", false}});
   EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
 }
 
-TEST(VerdictTest, WithoutALauncherTheCoordinatorSaysWhatItKnows) {
+TEST(VerdictTest, WithoutALauncherTheMembersActivityIsReported) {
   const Verdict verdict = Judge(AllButRank3(), {}, {});
   EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
   EXPECT_THAT(verdict.text, HasSubstr("no launcher looks after it"));
@@ -112,17 +116,17 @@ TEST(VerdictTest, WithoutALauncherTheCoordinatorSaysWhatItKnows) {
 }
 
 // Rank 3 is missing because it waits in another group's collective, in which rank 1 is missing.
-TEST(VerdictTest, FollowsAWaitToWhereItBegins) {
+TEST(VerdictTest, FollowsAWaitToItsOrigin) {
   JobStatus job = Running(4);
   job.pending.push_back(Pending({0, 2}, {1, 3}));
   PendingCollective other = Pending({3}, {1}, absl::Minutes(1));
   other.operation = "AllGather()";
   other.group = {"tp", {1, 3}};
   job.pending.push_back(other);
-  const Verdict verdict = Judge(
-      job,
-      {Seen(1, ProcessCondition::kStopped), Seen(3, ProcessCondition::kSleeping, "epoll_wait")},
-      kBothAnswer);
+  const Verdict verdict = Judge(job,
+                                {Observation(1, ProcessCondition::kStopped),
+                                 Observation(3, ProcessCondition::kSleeping, "epoll_wait")},
+                                kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_THAT(verdict.text, StartsWith("rank 1 "));
 }
@@ -144,7 +148,7 @@ TEST(VerdictTest, RanksThatWaitForEachOtherInDifferentCallsAreNamedWithThem) {
       "none of these can end");
 }
 
-TEST(VerdictTest, RanksThatHaveDisagreedAreNamedInTheWordsOfTheirError) {
+TEST(VerdictTest, ADisagreementIsReportedAsInItsError) {
   JobStatus job = Running(2);
   job.finished_groups.push_back(
       "op 3 of the world: rank 0 called Barrier('a'), rank 1 Barrier('b')");
@@ -153,7 +157,7 @@ TEST(VerdictTest, RanksThatHaveDisagreedAreNamedInTheWordsOfTheirError) {
   EXPECT_EQ(verdict.text, job.finished_groups[0]);
 }
 
-TEST(VerdictTest, TheHolderOfALeaseHoldsUpWhoWaitsForIt) {
+TEST(VerdictTest, TheHolderOfALeaseIsBlamedForItsWaiters) {
   JobStatus job = Running(2);
   LeaseStatus lease;
   lease.name = "unpack";
@@ -165,19 +169,19 @@ TEST(VerdictTest, TheHolderOfALeaseHoldsUpWhoWaitsForIt) {
   job.leases.push_back(lease);
   job.members[0].waiting_in = "lease 'unpack' of the job";
   const Verdict verdict =
-      Judge(job, {Seen(1, ProcessCondition::kSleeping, "read", "/data/x")}, kBothAnswer);
+      Judge(job, {Observation(1, ProcessCondition::kSleeping, "read", "/data/x")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kInACall);
   EXPECT_THAT(verdict.text,
               StartsWith("rank 1 (node 'n0', host h, pid 101) has held lease 'unpack' "
                          "of the job for 3m: it is in read() of /data/x"));
 }
 
-TEST(VerdictTest, WhoHasNotCalledLeaveIsNamed) {
+TEST(VerdictTest, ARankThatHasNotCalledLeaveIsNamed) {
   JobStatus job = Running(2);
   job.members[0].state = MemberState::kLeaving;
   job.members[0].waiting_in = "Leave";
   job.members[0].waiting_for = absl::Minutes(1);
-  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kComputing)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Observation(1, ProcessCondition::kComputing)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text, HasSubstr("has not called Leave: it computes"));
 }
@@ -197,25 +201,25 @@ JobStatus Reforming() {
   return job;
 }
 
-TEST(VerdictTest, WhereAllSurvivorsHaveCalledRejoinItSaysWhatTheNextEpochLacks) {
+TEST(VerdictTest, IfAllSurvivorsHaveRejoinedTheMissingMembersAreReported) {
   const Verdict verdict =
-      Judge(Reforming(), {Seen(0, ProcessCondition::kSleeping, "futex")}, kBothAnswer);
+      Judge(Reforming(), {Observation(0, ProcessCondition::kSleeping, "futex")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
   EXPECT_EQ(verdict.text,
             "2 ranks wait in Rejoin, and no other one is to come: rank 2 was lost; the next epoch: "
             "2 of 3 members are here, the least that may be");
 }
 
-TEST(VerdictTest, WhoHasNotCalledRejoinIsNamed) {
+TEST(VerdictTest, ARankThatHasNotCalledRejoinIsNamed) {
   JobStatus job = Reforming();
   job.members[1].state = MemberState::kRunning;
   job.members[1].waiting_in = "";
-  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kComputing)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Observation(1, ProcessCondition::kComputing)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text, HasSubstr("has not called Rejoin: it computes"));
 }
 
-TEST(VerdictTest, InARecoveryItSaysWhatTheRankIsDoingThatHasNotComeBack) {
+TEST(VerdictTest, InARecoveryTheAbsentRankIsDescribed) {
   JobStatus job = Running(2);
   job.state = JobState::kRecovering;
   job.reason = "the coordinator waits for 1 of 2 members to attach again: rank 1";
@@ -223,7 +227,7 @@ TEST(VerdictTest, InARecoveryItSaysWhatTheRankIsDoingThatHasNotComeBack) {
   EXPECT_EQ(Judge(job, {}, {}).text, job.reason);
   EXPECT_EQ(NameOf(Judge(job, {}, {}).kind), "unknown") << "they do wait";
   EXPECT_EQ(NameOf(Judge(job, {}, {{"n0", false, {NameOfProcess(1)}}}).kind), "silent-node");
-  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kStopped)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Observation(1, ProcessCondition::kStopped)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_EQ(verdict.text,
             "the coordinator waits for 1 of 2 members to attach again: rank 1; rank 1 (node 'n0', "
@@ -247,8 +251,8 @@ JobStatus Forming(uint32_t size, const std::vector<uint32_t>& joined) {
 
 TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
   const Verdict verdict = Judge(Forming(2, {0}),
-                                {Seen(0, ProcessCondition::kSleeping),
-                                 Seen(1, ProcessCondition::kSleeping, "read", "/data/x")},
+                                {Observation(0, ProcessCondition::kSleeping),
+                                 Observation(1, ProcessCondition::kSleeping, "read", "/data/x")},
                                 kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kInACall);
   EXPECT_EQ(verdict.text,
@@ -257,22 +261,22 @@ TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
 }
 
 // If no node was given an id, launchers use the host's name.
-TEST(VerdictTest, ANodeThatWasGivenNoIdIsItsHost) {
+TEST(VerdictTest, ANodeWithoutAnIdIsNamedByItsHost) {
   JobStatus job = Forming(2, {0});
   job.members[0].member.node_id = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
-  RankObservation late = Seen(1, ProcessCondition::kStopped);
+  RankObservation late = Observation(1, ProcessCondition::kStopped);
   late.node = "vm";
   EXPECT_THAT(Judge(job, {late}, {{"vm", true}}).text,
               StartsWith("rank 1 (host vm, pid 101) has not called Join: "));
   job.members[0].state = MemberState::kJoining;
-  EXPECT_THAT(Judge(job, {Seen(0, ProcessCondition::kSleeping)}, {{"vm", true}}).text,
+  EXPECT_THAT(Judge(job, {Observation(0, ProcessCondition::kSleeping)}, {{"vm", true}}).text,
               StartsWith("rank 1 was never started: launchers have answered on host vm only; "));
 }
 
-TEST(VerdictTest, OfAProgramThatDoesNotUseMusterTheSlowestProcessIsNamed) {
+TEST(VerdictTest, IfTheProgramDoesNotUseMusterTheSlowestProcessIsNamed) {
   const Verdict verdict = Judge(Forming(2, {}),
-                                {Seen(0, ProcessCondition::kSleeping, "write", "/dev/pts/3"),
-                                 Seen(1, ProcessCondition::kComputing)},
+                                {Observation(0, ProcessCondition::kSleeping, "write", "/dev/pts/3"),
+                                 Observation(1, ProcessCondition::kComputing)},
                                 kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kFullPipe);
   EXPECT_EQ(verdict.text,
@@ -285,27 +289,29 @@ TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
   JobStatus job = Forming(2, {0});
   job.members[0].state = MemberState::kStopped;
   job.members[0].waiting_in = "Join";
-  const Verdict verdict =
-      Judge(job, {Seen(0, ProcessCondition::kStopped), Seen(1, ProcessCondition::kComputing)},
-            kBothAnswer);
+  const Verdict verdict = Judge(
+      job,
+      {Observation(0, ProcessCondition::kStopped), Observation(1, ProcessCondition::kComputing)},
+      kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text, StartsWith("rank 1 (node 'n0', pid 101) has not called Join: "));
 }
 
-TEST(VerdictTest, AMemberWhoseConnectionHasEndedBeforeTheJobFormsIsNamedWithThat) {
+TEST(VerdictTest, ADetachedMemberOfAFormingJobIsNamed) {
   JobStatus job = Forming(2, {0, 1});
   job.members[1].state = MemberState::kDetached;
-  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kComputing)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Observation(1, ProcessCondition::kComputing)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text,
               StartsWith("rank 1 (node 'n0', pid 101) has lost its connection to the coordinator, "
                          "and so has not joined: it computes"));
 }
 
-TEST(VerdictTest, RanksThatNobodyHasStartedAreNamed) {
+TEST(VerdictTest, RanksThatWereNeverStartedAreNamed) {
   const Verdict verdict = Judge(
       Forming(4, {0, 1}),
-      {Seen(0, ProcessCondition::kSleeping), Seen(1, ProcessCondition::kSleeping)}, {{"n0", true}});
+      {Observation(0, ProcessCondition::kSleeping), Observation(1, ProcessCondition::kSleeping)},
+      {{"n0", true}});
   EXPECT_EQ(verdict.kind, VerdictKind::kNotStarted);
   EXPECT_EQ(
       verdict.text,
@@ -320,16 +326,17 @@ TEST(VerdictTest, ARankThatHasEndedBeforeItJoinedWasStarted) {
   job.members.pop_back();
   job.members[0].state = MemberState::kJoining;
   job.members[0].rank.reset();
-  const Verdict verdict =
-      Judge(job, {Seen(0, ProcessCondition::kSleeping, "futex"), Seen(1, ProcessCondition::kEnded)},
-            kBothAnswer);
+  const Verdict verdict = Judge(job,
+                                {Observation(0, ProcessCondition::kSleeping, "futex"),
+                                 Observation(1, ProcessCondition::kEnded)},
+                                kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kEnded);
   EXPECT_EQ(verdict.text,
             "rank 1 (node 'n0', pid 101) has not called Join: its process has ended; 1 of 2 "
             "members have joined");
 }
 
-TEST(VerdictTest, WithoutAnyLauncherItSaysSo) {
+TEST(VerdictTest, TheLackOfLaunchersIsReported) {
   JobStatus job = Running(2);
   job.state = JobState::kForming;
   job.reason = "1 of 2 members have joined";
@@ -337,26 +344,26 @@ TEST(VerdictTest, WithoutAnyLauncherItSaysSo) {
             "1 of 2 members have joined; no launcher (`muster run`) has answered");
 }
 
-TEST(VerdictTest, WhoCannotEndAfterTheJobIsNamed) {
+TEST(VerdictTest, AProcessThatCannotEndAfterTheJobIsNamed) {
   JobStatus job = Running(2);
   job.state = JobState::kFinished;
   job.reason = "every member has left";
-  const std::vector<RankObservation> seen = {Seen(0, ProcessCondition::kEnded),
-                                             Seen(1, ProcessCondition::kStopped)};
+  const std::vector<RankObservation> seen = {Observation(0, ProcessCondition::kEnded),
+                                             Observation(1, ProcessCondition::kStopped)};
   EXPECT_EQ(Judge(job, seen, kBothAnswer).text,
             "every member has left; rank 1 (node 'n0', host h, pid 101): it is stopped; 'kill "
             "-CONT 101' continues it");
 }
 
-TEST(VerdictTest, WhereNobodyWaitsItSaysSo) {
+TEST(VerdictTest, ReportsThatNoRankWaits) {
   const Verdict verdict =
-      Judge(Running(2), {Seen(1, ProcessCondition::kSleeping, "read", "/x")}, kBothAnswer);
+      Judge(Running(2), {Observation(1, ProcessCondition::kSleeping, "read", "/x")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kNothingWaits);
   EXPECT_THAT(verdict.text, HasSubstr("no rank waits for another one"));
   EXPECT_THAT(verdict.text, HasSubstr("it is in read() of /x"));
 }
 
-TEST(VerdictTest, OfAJobThatIsOverItSaysWhy) {
+TEST(VerdictTest, ReportsWhyAJobIsOver) {
   JobStatus job = AllButRank3();
   job.state = JobState::kFailed;
   job.reason = "rank 1 was lost";

@@ -20,7 +20,7 @@ const JoinAnswer& PlaceOf(const Harness& h, WaiterId id) {
   return std::get<JoinAnswer>(h.ReplyTo(id).answer);
 }
 
-TEST(ElasticTest, SurvivorsGoOnInTheirOrderAfterTheSettleTime) {
+TEST(ElasticTest, SurvivorsContinueInOrderAfterTheSettleTime) {
   Harness h(Harness::ElasticOptions(2, 4));
   std::vector<Process> p = h.Formed(4);
   h.ReportExit(p[1], true, 9);
@@ -222,7 +222,7 @@ TEST(ElasticTest, ALostAnswerOfJoinIsGivenAgainThoughTheEpochHasEnded) {
   EXPECT_EQ(PlaceOf(h, r1).rank, 1u);
 }
 
-TEST(ElasticTest, TheLostCannotComeBackIntoTheNextEpoch) {
+TEST(ElasticTest, ALostMemberCannotJoinTheNextEpoch) {
   Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.CloseStream(p[2]);
@@ -247,12 +247,12 @@ TEST(ElasticTest, ReformingSurvivesARestart) {
   Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[2], true, 9);
-  const EpochBroken told = h.BrokenEvents(p[0].stream).at(0);
+  const EpochBroken broken = h.BrokenEvents(p[0].stream).at(0);
   h.Rejoin(p[0]);
   h.Restart();
   Claim claim = h.ClaimOf(p[0], 4);
-  const Failure& loss = told.failures.at(0);
-  claim.broken = BrokenClaim{told.reason, {{loss.rank, loss.member, loss.cause, {}, ""}}};
+  const Failure& loss = broken.failures.at(0);
+  claim.broken = BrokenClaim{broken.reason, {{loss.rank, loss.member, loss.cause, {}, ""}}};
   h.Attach(p[0], claim);
   const WaiterId r0 = h.Rejoin(p[0]);
   h.Recover(p[1], 4);
@@ -283,7 +283,7 @@ TEST(ElasticTest, ALeaseIsTakenOverWithAHigherTokenAfterItsHolderIsLost) {
   EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", h.TokenOf(next), "y")).ok());
 }
 
-TEST(ElasticTest, TheSameWithTheDaemonRestartedInBetween) {
+TEST(ElasticTest, ALeaseIsTakenOverAcrossADaemonRestart) {
   Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   const uint64_t stale = h.TokenOf(h.Acquire(p[2], "work", 1));
@@ -317,7 +317,7 @@ TEST(ElasticTest, ASurvivorThatLeavesIsNotWaitedFor) {
   EXPECT_TRUE(h.StatusOf(r1).ok());
 }
 
-TEST(ElasticTest, ThoseWhoWaitWhenTheJobFinishesAreTold) {
+TEST(ElasticTest, WaitingProcessesAreToldThatTheJobHasFinished) {
   Harness h(Harness::ElasticOptions(1, 2));
   std::vector<Process> p = h.Formed(2);
   Process spare = h.Attached();
@@ -376,7 +376,7 @@ TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
 }
 
 // The process whose claim tells a restarted daemon of the epoch has already ended.
-TEST(ElasticTest, WhatTheFirstClaimantCountedIsKeptThoughItHasEnded) {
+TEST(ElasticTest, TheReplacementCountSurvivesItsClaimant) {
   Options options = Harness::ElasticOptions(1, 3);
   options.max_restarts_total = 5;
   Harness h(options);
@@ -391,7 +391,7 @@ TEST(ElasticTest, WhatTheFirstClaimantCountedIsKeptThoughItHasEnded) {
   EXPECT_EQ(p[1].history.replacements, 3u);
 }
 
-TEST(ElasticTest, WhoMakesTheJobLargerThanItWasReplacesNobody) {
+TEST(ElasticTest, GrowingTheJobIsNoReplacement) {
   Options options = Harness::ElasticOptions(1, 3);
   options.max_restarts_total = 1;
   Harness h(options);

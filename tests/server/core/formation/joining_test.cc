@@ -12,17 +12,17 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-JoinRequest Wish(uint32_t world_size, std::optional<uint32_t> rank = {}) {
-  JoinRequest wish;
-  wish.world_size = world_size;
-  wish.rank = rank;
-  return wish;
+JoinRequest RankRequest(uint32_t world_size, std::optional<uint32_t> rank = {}) {
+  JoinRequest request;
+  request.world_size = world_size;
+  request.rank = rank;
+  return request;
 }
 
-JoinRequest LocalWish(uint32_t local_rank) {
-  JoinRequest wish;
-  wish.local_rank = local_rank;
-  return wish;
+JoinRequest LocalRankRequest(uint32_t local_rank) {
+  JoinRequest request;
+  request.local_rank = local_rank;
+  return request;
 }
 
 const JoinAnswer& JoinedAs(const Harness& h, WaiterId id) {
@@ -66,7 +66,7 @@ TEST(JoiningTest, ALaterSendReplacesAParkedOneAndAnEarlierOneChangesNothing) {
 TEST(JoiningTest, TheFirstJoinerMaySayTheWorldSize) {
   Harness h(0u);
   Process a = h.Attached(), b = h.Attached();
-  const WaiterId ja = h.Join(a, Wish(2));
+  const WaiterId ja = h.Join(a, RankRequest(2));
   h.Join(b);
   EXPECT_EQ(JoinedAs(h, ja).roster->size(), 2u);
 }
@@ -74,8 +74,8 @@ TEST(JoiningTest, TheFirstJoinerMaySayTheWorldSize) {
 TEST(JoiningTest, WorldSizesThatDisagreeAreBothNamed) {
   Harness h(0u);
   Process a = h.Attached(), b = h.Attached();
-  h.Join(a, Wish(4));
-  const WaiterId jb = h.Join(b, Wish(8));
+  h.Join(a, RankRequest(4));
+  const WaiterId jb = h.Join(b, RankRequest(8));
   EXPECT_EQ(h.StatusOf(jb).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(h.StatusOf(jb).message()),
               AllOf(HasSubstr("pid 1002) expects 8"), HasSubstr("pid 1001) says 4")));
@@ -84,14 +84,14 @@ TEST(JoiningTest, WorldSizesThatDisagreeAreBothNamed) {
 TEST(JoiningTest, TheDaemonsWorldSizeIsNamed) {
   Harness h(4);
   Process a = h.Attached();
-  EXPECT_THAT(std::string(h.StatusOf(h.Join(a, Wish(2))).message()),
+  EXPECT_THAT(std::string(h.StatusOf(h.Join(a, RankRequest(2))).message()),
               AllOf(HasSubstr("expects 2"), HasSubstr("musterd --world-size says 4")));
 }
 
 TEST(JoiningTest, ARankOutOfRangeIsRefused) {
   Harness h(4);
   Process a = h.Attached();
-  const WaiterId join = h.Join(a, Wish(0, 4));
+  const WaiterId join = h.Join(a, RankRequest(0, 4));
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("rank 4 is out of range"));
 }
@@ -99,7 +99,7 @@ TEST(JoiningTest, ARankOutOfRangeIsRefused) {
 TEST(JoiningTest, EitherAllAskForARankOrNone) {
   Harness h(2);
   Process a = h.Attached(), b = h.Attached();
-  h.Join(a, Wish(0, 0));
+  h.Join(a, RankRequest(0, 0));
   const WaiterId join = h.Join(b);
   EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("asks for none"));
 }
@@ -107,7 +107,7 @@ TEST(JoiningTest, EitherAllAskForARankOrNone) {
 TEST(JoiningTest, ARankAskedForTwiceIsRefusedAfterAGraceAndBothAreNamed) {
   Harness h(2);
   Process a = h.Attached(), b = h.Attached();
-  const WaiterId ja = h.Join(a, Wish(0, 1)), jb = h.Join(b, Wish(0, 1));
+  const WaiterId ja = h.Join(a, RankRequest(0, 1)), jb = h.Join(b, RankRequest(0, 1));
   EXPECT_TRUE(h.Parked(jb));
   h.Advance(absl::Seconds(2));
   EXPECT_EQ(h.StatusOf(jb).code(), absl::StatusCode::kAlreadyExists);
@@ -120,9 +120,10 @@ TEST(JoiningTest, ARankAskedForTwiceIsRefusedAfterAGraceAndBothAreNamed) {
 TEST(JoiningTest, ANewerProcessTakesThePlaceOfADeadOne) {
   Harness h(2);
   Process dead = h.Attached(), newer = h.Attached(), other = h.Attached();
-  const WaiterId old_join = h.Join(dead, Wish(0, 0));
+  const WaiterId old_join = h.Join(dead, RankRequest(0, 0));
   h.CloseStream(dead);
-  const WaiterId new_join = h.Join(newer, Wish(0, 0)), other_join = h.Join(other, Wish(0, 1));
+  const WaiterId new_join = h.Join(newer, RankRequest(0, 0)),
+                 other_join = h.Join(other, RankRequest(0, 1));
   EXPECT_EQ(h.StatusOf(old_join).code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(h.StatusOf(old_join).message()),
               HasSubstr("replaced by a newer process"));
@@ -133,36 +134,36 @@ TEST(JoiningTest, ANewerProcessTakesThePlaceOfADeadOne) {
 TEST(JoiningTest, TheLastJoinerMayReplaceADetachedProcess) {
   Harness h(2);
   Process dead = h.Attached(), newer = h.Attached(), other = h.Attached();
-  h.Join(dead, Wish(0, 0));
+  h.Join(dead, RankRequest(0, 0));
   h.CloseStream(dead);
-  const WaiterId other_join = h.Join(other, Wish(0, 1));
-  const WaiterId new_join = h.Join(newer, Wish(0, 0));
+  const WaiterId other_join = h.Join(other, RankRequest(0, 1));
+  const WaiterId new_join = h.Join(newer, RankRequest(0, 0));
   EXPECT_EQ(JoinedAs(h, new_join).rank, 0u);
   EXPECT_EQ(JoinedAs(h, other_join).rank, 1u);
 }
 
-TEST(JoiningTest, WhoReplacesADetachedProcessHoldsItsPlaceFromThenOn) {
+TEST(JoiningTest, AReplacementHoldsThePlaceFromThenOn) {
   Harness h(3);
   Process dead = h.Attached(), first = h.Attached(), second = h.Attached(), other = h.Attached();
-  h.Join(dead, Wish(0, 0));
+  h.Join(dead, RankRequest(0, 0));
   h.CloseStream(dead);
-  const WaiterId first_join = h.Join(first, Wish(0, 0));
-  const WaiterId second_join = h.Join(second, Wish(0, 0));
-  h.Join(other, Wish(0, 1));
+  const WaiterId first_join = h.Join(first, RankRequest(0, 0));
+  const WaiterId second_join = h.Join(second, RankRequest(0, 0));
+  h.Join(other, RankRequest(0, 1));
   h.Advance(absl::Seconds(2));
   EXPECT_TRUE(h.Parked(first_join));
   EXPECT_EQ(h.StatusOf(second_join).code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(JoiningTest, ARankThatWasAskedForBeforeTheSizeWasKnownIsHeldAgainstIt) {
+TEST(JoiningTest, AnEarlierRequestedRankIsCheckedAgainstTheSize) {
   Harness h(0u);
   Process far = h.Attached(), a = h.Attached(), b = h.Attached();
-  const WaiterId far_join = h.Join(far, Wish(0, 5));
-  const WaiterId ja = h.Join(a, Wish(2, 0));
+  const WaiterId far_join = h.Join(far, RankRequest(0, 5));
+  const WaiterId ja = h.Join(a, RankRequest(2, 0));
   EXPECT_EQ(h.StatusOf(far_join).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(h.StatusOf(far_join).message()),
               HasSubstr("rank 5 is out of range: the job has 2 members"));
-  const WaiterId jb = h.Join(b, Wish(2, 1));
+  const WaiterId jb = h.Join(b, RankRequest(2, 1));
   EXPECT_EQ(JoinedAs(h, ja).rank, 0u);
   EXPECT_EQ(JoinedAs(h, jb).rank, 1u);
 }
@@ -170,26 +171,26 @@ TEST(JoiningTest, ARankThatWasAskedForBeforeTheSizeWasKnownIsHeldAgainstIt) {
 TEST(JoiningTest, TheEpochOfRequestedRanksFormsWhenAllAreTaken) {
   Harness h(2);
   Process a = h.Attached(), b = h.Attached();
-  const WaiterId join = h.Join(a, Wish(0, 0));
-  h.Join(b, Wish(0, 1));
+  const WaiterId join = h.Join(a, RankRequest(0, 0));
+  h.Join(b, RankRequest(0, 1));
   EXPECT_FALSE(h.Parked(join));
 }
 
 TEST(JoiningTest, AContenderGetsThePlaceWhenItsHolderDies) {
   Harness h(2);
   Process a = h.Attached(), b = h.Attached(), c = h.Attached();
-  h.Join(a, LocalWish(0));
-  const WaiterId jb = h.Join(b, LocalWish(0));
+  h.Join(a, LocalRankRequest(0));
+  const WaiterId jb = h.Join(b, LocalRankRequest(0));
   h.ReportExit(a, /*signaled=*/true, 9);
-  h.Join(c, LocalWish(1));
+  h.Join(c, LocalRankRequest(1));
   EXPECT_EQ(JoinedAs(h, jb).rank, 0u);
 }
 
 TEST(JoiningTest, AnOlderProcessDoesNotContend) {
   Harness h(2);
   Process older = h.Attached(), newer = h.Attached();
-  h.Join(newer, Wish(0, 0));
-  EXPECT_EQ(h.StatusOf(h.Join(older, Wish(0, 0))).code(), absl::StatusCode::kAlreadyExists);
+  h.Join(newer, RankRequest(0, 0));
+  EXPECT_EQ(h.StatusOf(h.Join(older, RankRequest(0, 0))).code(), absl::StatusCode::kAlreadyExists);
 }
 
 TEST(JoiningTest, ADeadCandidateIsNotCounted) {
@@ -209,8 +210,8 @@ TEST(JoiningTest, ADeadCandidateIsNotCounted) {
 TEST(JoiningTest, TheTimeOutNamesCountsAndMissingRanks) {
   Harness h(4);
   Process a = h.Attached(), b = h.Attached();
-  const WaiterId ja = h.Join(a, Wish(0, 1), absl::Seconds(5));
-  h.Join(b, Wish(0, 2), absl::Hours(1));
+  const WaiterId ja = h.Join(a, RankRequest(0, 1), absl::Seconds(5));
+  h.Join(b, RankRequest(0, 2), absl::Hours(1));
   h.Advance(absl::Seconds(5));
   EXPECT_EQ(h.StatusOf(ja).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(h.StatusOf(ja).message()),
@@ -224,19 +225,19 @@ TEST(JoiningTest, AFullJobRefusesNewcomers) {
   const WaiterId join = h.Join(late);
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("the job is full"));
-  EXPECT_EQ(h.StatusOf(h.Join(late, Wish(0, 1))).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(h.StatusOf(h.Join(late, RankRequest(0, 1))).code(), absl::StatusCode::kAlreadyExists);
 }
 
 TEST(JoiningTest, TwoLaunchersOnOneHostAreToldToNameTheirNodes) {
   Harness h(2);
   Process first = h.Attached("host");
   Process second = h.Attached("host");
-  JoinRequest wish;
-  wish.local_rank = 0;
-  wish.rank = 0;
-  h.Join(first, wish);
-  wish.rank = 1;
-  const WaiterId join = h.Join(second, wish);
+  JoinRequest request;
+  request.local_rank = 0;
+  request.rank = 0;
+  h.Join(first, request);
+  request.rank = 1;
+  const WaiterId join = h.Join(second, request);
   h.Advance(absl::Seconds(2));
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(std::string(h.StatusOf(join).message()),
@@ -244,17 +245,17 @@ TEST(JoiningTest, TwoLaunchersOnOneHostAreToldToNameTheirNodes) {
                     HasSubstr("two launchers share a host, give each a --node-id")));
 }
 
-TEST(JoiningTest, WhoIsStartedAgainBeforeItsLossIsCertainMayAskAgain) {
+TEST(JoiningTest, AProcessRestartedBeforeItsLossIsCertainMayRetry) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.CloseStream(p[1]);
   Process again = h.Attached();
-  const absl::Status early = h.StatusOf(h.Join(again, Wish(0, 1)));
+  const absl::Status early = h.StatusOf(h.Join(again, RankRequest(0, 1)));
   EXPECT_EQ(early.code(), absl::StatusCode::kUnavailable) << "not final";
   EXPECT_THAT(std::string(early.message()),
               HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002) still has its place"));
   h.Advance(absl::Seconds(2));
-  EXPECT_EQ(h.StatusOf(h.Join(again, Wish(0, 1))).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(h.StatusOf(h.Join(again, RankRequest(0, 1))).code(), absl::StatusCode::kAborted);
 }
 
 TEST(JoiningTest, AFailedJobRefusesNewcomersWithTheReason) {
@@ -285,10 +286,10 @@ TEST(JoiningTest, WithoutAttachOrWithAnotherDaemonsSessionTheAnswerIsNeverFinal)
 TEST(JoiningTest, ACancelledJoinFreesItsPlace) {
   Harness h(2);
   Process a = h.Attached(), b = h.Attached(), c = h.Attached();
-  const WaiterId ja = h.Join(a, Wish(0, 0));
+  const WaiterId ja = h.Join(a, RankRequest(0, 0));
   h.Cancel(ja);
-  const WaiterId jb = h.Join(b, Wish(0, 0));
-  h.Join(c, Wish(0, 1));
+  const WaiterId jb = h.Join(b, RankRequest(0, 0));
+  h.Join(c, RankRequest(0, 1));
   EXPECT_EQ(JoinedAs(h, jb).rank, 0u);
 }
 
@@ -302,7 +303,7 @@ std::vector<LogLine> LinesAbout(const Harness& h, const Process& process) {
   return lines;
 }
 
-TEST(JoiningTest, WhoIsRefusedAPlaceIsSaidToBeRefusedAndNotToBeLost) {
+TEST(JoiningTest, ARefusedProcessIsReportedAsRefusedNotLost) {
   Harness h(2);
   std::vector<Process> job = h.Formed(2);
   Process late = h.Attached("n1");
@@ -310,24 +311,24 @@ TEST(JoiningTest, WhoIsRefusedAPlaceIsSaidToBeRefusedAndNotToBeLost) {
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
   h.CloseStream(late);
   h.ReportExit(late, false, 64);
-  const std::vector<LogLine> told = LinesAbout(h, late);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].severity, Severity::kWarning);
-  EXPECT_TRUE(absl::StrContains(told[0].text, "is refused a place: the job is full"))
-      << told[0].text;
+  const std::vector<LogLine> lines = LinesAbout(h, late);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].severity, Severity::kWarning);
+  EXPECT_TRUE(absl::StrContains(lines[0].text, "is refused a place: the job is full"))
+      << lines[0].text;
   EXPECT_TRUE(h.coordinator().GetStatus(h.now()).recent_failures.empty());
 }
 
-TEST(JoiningTest, WhoseWorldSizeDisagreesIsSaidToBeRefused) {
+TEST(JoiningTest, AProcessWithAnotherWorldSizeIsReportedAsRefused) {
   Harness h(Harness::DefaultOptions(0));
   Process first = h.Attached();
-  h.Join(first, Wish(3));
+  h.Join(first, RankRequest(3));
   Process other = h.Attached("n1");
-  EXPECT_EQ(h.StatusOf(h.Join(other, Wish(4))).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(h.StatusOf(h.Join(other, RankRequest(4))).code(), absl::StatusCode::kInvalidArgument);
   h.ReportExit(other, false, 64);
-  const std::vector<LogLine> told = LinesAbout(h, other);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_TRUE(absl::StrContains(told[0].text, "is refused a place")) << told[0].text;
+  const std::vector<LogLine> lines = LinesAbout(h, other);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_TRUE(absl::StrContains(lines[0].text, "is refused a place")) << lines[0].text;
 }
 
 }  // namespace

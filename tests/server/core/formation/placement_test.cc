@@ -14,19 +14,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Candidate At(const std::string& name, const std::string& node, PlaceWish wish = {}) {
+Candidate At(const std::string& name, const std::string& node,
+             PlacementConstraints constraints = {}) {
   Candidate candidate;
   candidate.member.incarnation = name;
   candidate.member.node_id = node;
-  candidate.wish = wish;
+  candidate.constraints = constraints;
   return candidate;
 }
 
-PlaceWish Rank(uint32_t rank) { return {0, rank, {}, {}, ""}; }
-PlaceWish Local(uint32_t local, std::optional<uint32_t> node = {}) {
+PlacementConstraints Rank(uint32_t rank) { return {0, rank, {}, {}, ""}; }
+PlacementConstraints Local(uint32_t local, std::optional<uint32_t> node = {}) {
   return {0, {}, local, node, ""};
 }
-PlaceWish Topology(const std::string& topology) { return {0, {}, {}, {}, topology}; }
+PlacementConstraints Topology(const std::string& topology) { return {0, {}, {}, {}, topology}; }
 
 // Returns "name:node rank/local rank" of each member, in rank order.
 std::vector<std::string> Places(const std::vector<Candidate>& candidates) {
@@ -38,7 +39,7 @@ std::vector<std::string> Places(const std::vector<Candidate>& candidates) {
   return places;
 }
 
-TEST(PlacementTest, RanksOfANodeAreContiguousWhateverTheArrival) {
+TEST(PlacementTest, RanksOfANodeAreContiguousInAnyArrivalOrder) {
   EXPECT_THAT(Places({At("a", "x"), At("b", "y"), At("c", "x"), At("d", "y")}),
               ElementsAre("a:0/0", "c:0/1", "b:1/0", "d:1/1"));
 }
@@ -60,7 +61,7 @@ TEST(PlacementTest, TopologyOrdersNodesWithoutNodeRank) {
       ElementsAre("c:0/0", "b:1/0", "a:2/0", "d:3/0"));
 }
 
-TEST(PlacementTest, AWishComesBeforeNone) {
+TEST(PlacementTest, CandidatesWithConstraintsComeFirst) {
   EXPECT_THAT(Places({At("a", "x"), At("b", "y", Local(0, 5)), At("c", "y")}),
               ElementsAre("b:0/0", "c:0/1", "a:1/0"));
 }
@@ -93,11 +94,11 @@ std::vector<std::string> Reassigned(const std::vector<std::pair<std::string, uin
   return names;
 }
 
-TEST(ReassignTest, SurvivorsKeepTheirRanksWhereThePlacesAreFilled) {
+TEST(ReassignTest, SurvivorsKeepTheirRanksIfAllPlacesAreFilled) {
   EXPECT_THAT(Reassigned({{"a", 0}, {"c", 2}, {"d", 3}}, {"x"}), ElementsAre("a", "x", "c", "d"));
 }
 
-TEST(ReassignTest, TheyMoveDownWhereThereAreFewer) {
+TEST(ReassignTest, SurvivorsMoveDownInASmallerEpoch) {
   EXPECT_THAT(Reassigned({{"a", 0}, {"c", 2}, {"d", 3}}, {}), ElementsAre("a", "c", "d"));
   EXPECT_THAT(Reassigned({{"b", 1}, {"d", 3}}, {"x"}), ElementsAre("b", "x", "d"));
 }
@@ -113,7 +114,7 @@ TEST(ReassignTest, NewcomersGetTheRankTheyAskForOrTheirNodesOrAny) {
   Candidate any{{"x", 0, "n2", "", 0}, {}};
   Candidate same_node{{"y", 0, "n1", "", 0}, {}};
   Candidate asks{{"z", 0, "n2", "", 0}, {}};
-  asks.wish.rank = 1;
+  asks.constraints.rank = 1;
   const Roster roster = ReassignPlaces({{a, 0}}, {any, same_node, asks}, previous);
   EXPECT_EQ(roster[1].member.incarnation, "z");
   EXPECT_EQ(roster[2].member.incarnation, "y");

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<uint64_t> Standing(const Harness& h, const Process& p) {
+std::vector<uint64_t> StandingTokens(const Harness& h, const Process& p) {
   return h.Events<Attached>(p.stream).at(0).standing_tokens;
 }
 
@@ -37,7 +37,7 @@ TEST(LeaseRecoveryTest, AClaimedLeaseStandsAndCanBeCompleted) {
   Claim claim = h.ClaimOf(p[0], 0);
   claim.held.push_back(Held(token));
   h.Attach(p[0], claim);
-  EXPECT_THAT(Standing(h, p[0]), ElementsAre(token));
+  EXPECT_THAT(StandingTokens(h, p[0]), ElementsAre(token));
   const WaiterId other = h.Acquire(p[1], "work", 1);  // of an ended session
   EXPECT_EQ(h.StatusOf(other).code(), absl::StatusCode::kUnavailable);
   h.Recover(p[1], 0);
@@ -58,7 +58,7 @@ TEST(LeaseRecoveryTest, NothingIsGrantedWhileTheHolderMayBeAtWork) {
   EXPECT_TRUE(h.Parked(next));
 }
 
-TEST(LeaseRecoveryTest, WhatIsPutOffIsDoneThoughTheRecoveryEndsWithALoss) {
+TEST(LeaseRecoveryTest, DeferredCallsAreServedThoughTheRecoveryEndsWithALoss) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   const uint64_t given_up = h.TokenOf(h.Acquire(p[0], "work", 1));
@@ -143,7 +143,7 @@ TEST(LeaseRecoveryTest, TheLaterOfTwoClaimedGrantsStands) {
   Claim stale = h.ClaimOf(p[1], 0);
   stale.held.push_back(Held(7));
   h.Attach(p[1], stale);
-  EXPECT_THAT(Standing(h, p[1]), IsEmpty());
+  EXPECT_THAT(StandingTokens(h, p[1]), IsEmpty());
   EXPECT_EQ(h.StatusOf(h.Complete(p[1], "work", 7, "x")).code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", 9, "y")).ok());
@@ -184,7 +184,7 @@ TEST(LeaseRecoveryTest, ClaimsBeyondALimitAreRefusedWithItsFlagAndMisnamedOnesAs
   EXPECT_EQ(h.EndOf(h.Attach(p[0], claim))->code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(LeaseRecoveryTest, OfTheClaimedResultsTheLatestAreKept) {
+TEST(LeaseRecoveryTest, TheLatestClaimedResultsAreKept) {
   Harness h(1);
   std::vector<Process> p = h.Formed(1);
   h.Restart([](core::Options* o) { o->limits.max_leases = 2; });
@@ -206,7 +206,7 @@ TEST(LeaseRecoveryTest, AClaimIsNotBelievedByADaemonThatKnowsItsGrants) {
   Claim claim = h.ClaimOf(p[0], 0);
   claim.held.push_back(Held(7));
   h.Attach(p[0], claim);
-  EXPECT_THAT(Standing(h, p[0]), IsEmpty());
+  EXPECT_THAT(StandingTokens(h, p[0]), IsEmpty());
 }
 
 }  // namespace

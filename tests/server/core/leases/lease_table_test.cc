@@ -24,7 +24,7 @@ LeaseResult Result(uint64_t token, const std::string& value) {
 // The clock stands at 1970, so tokens are 1, 2, 3... times 1024.
 const Time kStart = absl::UnixEpoch();
 
-Limits Of(uint32_t leases, uint32_t per_member, uint64_t bytes) {
+Limits MakeLimits(uint32_t leases, uint32_t per_member, uint64_t bytes) {
   Limits limits;
   limits.max_leases = leases;
   limits.max_leases_per_member = per_member;
@@ -78,7 +78,7 @@ class LeaseTableTest : public ::testing::Test {
 };
 
 TEST_F(LeaseTableTest, ANameForEveryStepNeverEndsAtTheLimit) {
-  Limit(Of(8, 8, 1000));
+  Limit(MakeLimits(8, 8, 1000));
   for (int step = 0; step < 100; ++step) {
     const std::string name = absl::StrCat("step ", step);
     Work("a", name, "x");
@@ -88,8 +88,8 @@ TEST_F(LeaseTableTest, ANameForEveryStepNeverEndsAtTheLimit) {
   EXPECT_EQ(budget_->held(), 8u);
 }
 
-TEST_F(LeaseTableTest, WhatIsAskedForStaysLongerThanWhatIsNot) {
-  Limit(Of(3, 8, 1000));
+TEST_F(LeaseTableTest, RequestedResultsAreKeptLonger) {
+  Limit(MakeLimits(3, 8, 1000));
   for (const char* name : {"unpack", "b", "c"}) Work("a", name);
   EXPECT_THAT(Acquire("newcomer", "unpack"), HasSubstr("done"));
   Work("a", "d");
@@ -97,8 +97,8 @@ TEST_F(LeaseTableTest, WhatIsAskedForStaysLongerThanWhatIsNot) {
   EXPECT_FALSE(Knows("b"));
 }
 
-TEST_F(LeaseTableTest, WhoPublishesTheMostMakesRoomForIt) {
-  Limit(Of(8, 8, 1000));
+TEST_F(LeaseTableTest, TheLargestPublisherMakesRoom) {
+  Limit(MakeLimits(8, 8, 1000));
   Work("quiet", "unpack");
   Work("quiet", "index");
   for (int i = 0; i < 1000; ++i) Work("busy", absl::StrCat("name ", i));
@@ -107,7 +107,7 @@ TEST_F(LeaseTableTest, WhoPublishesTheMostMakesRoomForIt) {
 }
 
 TEST_F(LeaseTableTest, ResultsTakeHalfOfTheBytesAndTheLargestPublisherGivesWay) {
-  Limit(Of(1000, 8, 100));
+  Limit(MakeLimits(1000, 8, 100));
   Work("quiet", "unpack", std::string(10, 'q'));
   for (int i = 0; i < 100; ++i) Work("busy", absl::StrCat("name ", i), std::string(15, 'b'));
   EXPECT_EQ(budget_->held(), 40u);
@@ -115,7 +115,7 @@ TEST_F(LeaseTableTest, ResultsTakeHalfOfTheBytesAndTheLargestPublisherGivesWay) 
 }
 
 TEST_F(LeaseTableTest, RoomIsRefusedOnlyWhereNothingCanBeForgotten) {
-  Limit(Of(2, 8, 1000));
+  Limit(MakeLimits(2, 8, 1000));
   EXPECT_THAT(Acquire("a", "x"), HasSubstr("granted"));
   EXPECT_THAT(Acquire("a", "y"), HasSubstr("granted"));
   EXPECT_EQ(Acquire("b", "z"), "RESOURCE_EXHAUSTED");
@@ -127,7 +127,7 @@ TEST_F(LeaseTableTest, RoomIsRefusedOnlyWhereNothingCanBeForgotten) {
 }
 
 TEST_F(LeaseTableTest, AResultThatCannotFitForgetsNothing) {
-  Limit(Of(8, 8, 100));
+  Limit(MakeLimits(8, 8, 100));
   Work("a", "small", "kept");
   ASSERT_TRUE(budget_->Reserve(50).ok());  // used by collectives
   EXPECT_THAT(Acquire("b", "large"), HasSubstr("granted"));
@@ -140,7 +140,7 @@ TEST_F(LeaseTableTest, AResultThatCannotFitForgetsNothing) {
 }
 
 TEST_F(LeaseTableTest, AMemberHasItsShareAndNoMore) {
-  Limit(Of(100, 3, 1000));
+  Limit(MakeLimits(100, 3, 1000));
   EXPECT_THAT(Acquire("b", "taken"), HasSubstr("granted"));
   for (const char* name : {"x", "y"}) EXPECT_THAT(Acquire("a", name), HasSubstr("granted"));
   EXPECT_EQ(Acquire("a", "taken"), "waits");
@@ -153,17 +153,17 @@ TEST_F(LeaseTableTest, AMemberHasItsShareAndNoMore) {
 }
 
 TEST_F(LeaseTableTest, ForgottenWorkIsDoneAgainUnderAHigherToken) {
-  Limit(Of(1, 8, 1000));
+  Limit(MakeLimits(1, 8, 1000));
   const uint64_t first = Work("a", "x", "one");
   Work("b", "y");
   EXPECT_GT(Work("b", "x", "two"), first);
   EXPECT_THAT(Acquire("a", "x"), HasSubstr("two"));
-  EXPECT_THAT(*table_->TakeForgottenNews(), HasSubstr("'y'"));
-  EXPECT_FALSE(table_->TakeForgottenNews().has_value());
+  EXPECT_THAT(*table_->TakeForgottenReport(), HasSubstr("'y'"));
+  EXPECT_FALSE(table_->TakeForgottenReport().has_value());
 }
 
 TEST_F(LeaseTableTest, ACompletionThatIsSentAgainIsTakenThoughItsOutcomeIsForgotten) {
-  Limit(Of(1, 8, 1000));
+  Limit(MakeLimits(1, 8, 1000));
   const uint64_t token = Work("a", "x", "one");
   Work("b", "y");
   EXPECT_TRUE(table_->Stands(Job("x"), {"a", 1}, token));
@@ -171,8 +171,8 @@ TEST_F(LeaseTableTest, ACompletionThatIsSentAgainIsTakenThoughItsOutcomeIsForgot
   EXPECT_FALSE(Knows("x"));
 }
 
-TEST_F(LeaseTableTest, WhatIsForgottenIsNotTakenBackFromAClaim) {
-  Limit(Of(1, 8, 1000));
+TEST_F(LeaseTableTest, AForgottenResultIsNotAdoptedFromAClaim) {
+  Limit(MakeLimits(1, 8, 1000));
   const uint64_t token = Work("a", "x", "one");
   EXPECT_THAT(Acquire("b", "y"), HasSubstr("granted"));
   table_->Abandon(Job("y"), {"b", requests_});
@@ -182,7 +182,7 @@ TEST_F(LeaseTableTest, WhatIsForgottenIsNotTakenBackFromAClaim) {
 
 TEST_F(LeaseTableTest, AClaimedOutcomeDoesNotVoidALaterGrantInEitherOrder) {
   for (const bool outcome_first : {true, false}) {
-    Limit(Of(8, 8, 1000));
+    Limit(MakeLimits(8, 8, 1000));
     const auto outcome = [&] { return table_->AdoptResult(Job("x"), "a", Result(5, "old")).ok(); };
     if (outcome_first) {
       EXPECT_TRUE(outcome());
@@ -198,7 +198,7 @@ TEST_F(LeaseTableTest, AClaimedOutcomeDoesNotVoidALaterGrantInEitherOrder) {
 }
 
 TEST_F(LeaseTableTest, ClaimsTakeOnlyFreeRoomAndTheirOldestGoFirst) {
-  Limit(Of(3, 8, 1000));
+  Limit(MakeLimits(3, 8, 1000));
   Work("a", "fresh");
   const uint64_t high = 1 << 20;
   for (const char* name : {"late", "early", "earliest"}) {  // latest first
@@ -212,7 +212,7 @@ TEST_F(LeaseTableTest, ClaimsTakeOnlyFreeRoomAndTheirOldestGoFirst) {
 }
 
 TEST_F(LeaseTableTest, NothingIsLeftOfAnotherRun) {
-  Limit(Of(2, 8, 1000));
+  Limit(MakeLimits(2, 8, 1000));
   const uint64_t token = Work("a", "x", "old");
   Work("a", "y", "old");
   Work("a", "z", "old");  // "x" is forgotten
@@ -227,7 +227,7 @@ TEST_F(LeaseTableTest, NothingIsLeftOfAnotherRun) {
 }
 
 TEST_F(LeaseTableTest, NothingIsLeftOfAMemberThatIsGone) {
-  Limit(Of(8, 8, 1000));
+  Limit(MakeLimits(8, 8, 1000));
   EXPECT_THAT(Acquire("a", "held"), HasSubstr("granted"));
   EXPECT_THAT(Acquire("b", "other"), HasSubstr("granted"));
   EXPECT_EQ(Acquire("a", "other"), "waits");

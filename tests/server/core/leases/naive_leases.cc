@@ -9,21 +9,21 @@
 namespace muster::core {
 namespace {
 
-std::string Says(WaiterId waiter, const std::string& what) {
+std::string AnswerText(WaiterId waiter, const std::string& what) {
   return absl::StrCat(waiter, ": ", what);
 }
 
 std::string Granted(WaiterId waiter, uint64_t token) {
-  return Says(waiter, absl::StrCat("granted ", token));
+  return AnswerText(waiter, absl::StrCat("granted ", token));
 }
 
 std::string Done(WaiterId waiter, uint64_t token, const std::string& value) {
-  return Says(waiter, absl::StrCat("done ", token, " ", value));
+  return AnswerText(waiter, absl::StrCat("done ", token, " ", value));
 }
 
 std::string TextOf(const LeaseTable::Finished& done) {
   const std::string code = absl::StatusCodeToString(done.status.code());
-  if (!done.status.ok()) return Says(done.waiter, code);
+  if (!done.status.ok()) return AnswerText(done.waiter, code);
   if (const auto* grant = std::get_if<LeaseGrant>(&done.answer)) {
     return Granted(done.waiter, grant->token);
   }
@@ -137,7 +137,7 @@ NaiveLeases::Answers NaiveLeases::Acquire(const std::string& name,
                                           const LeaseTable::Request& request, uint64_t attempt,
                                           WaiterId waiter) {
   if (std::count(abandoned_.begin(), abandoned_.end(), request) > 0) {
-    return {Says(waiter, "CANCELLED")};
+    return {AnswerText(waiter, "CANCELLED")};
   }
   if (Lease* lease = Find(name)) {
     if (lease->result) {
@@ -147,13 +147,13 @@ NaiveLeases::Answers NaiveLeases::Acquire(const std::string& name,
     if (lease->holder && *lease->holder == request) return {Granted(waiter, lease->token)};
     for (LeaseTable::Waiting& waiting : lease->queue) {
       if (!(waiting.request == request)) continue;
-      if (attempt < waiting.attempt) return {Says(waiter, "CANCELLED")};
+      if (attempt < waiting.attempt) return {AnswerText(waiter, "CANCELLED")};
       waiting.attempt = attempt;
-      return {Says(std::exchange(waiting.waiter, waiter), "CANCELLED")};
+      return {AnswerText(std::exchange(waiting.waiter, waiter), "CANCELLED")};
     }
   }
   const bool room = CountOf(request.member) < limits_.max_leases_per_member;
-  if (!room || !MakeRoomForName(name)) return {Says(waiter, "RESOURCE_EXHAUSTED")};
+  if (!room || !MakeRoomForName(name)) return {AnswerText(waiter, "RESOURCE_EXHAUSTED")};
   FindOrAdd(name)->queue.push_back({request, waiter, attempt});
   return {};
 }
@@ -217,7 +217,7 @@ NaiveLeases::Answers NaiveLeases::Abandon(const std::string& name,
   if (lease->holder && *lease->holder == request) lease->holder.reset();
   Answers answers;
   for (const auto& waiting : lease->queue) {
-    if (waiting.request == request) answers.push_back(Says(waiting.waiter, "CANCELLED"));
+    if (waiting.request == request) answers.push_back(AnswerText(waiting.waiter, "CANCELLED"));
   }
   Withdraw(name, request);
   return answers;

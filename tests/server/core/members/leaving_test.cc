@@ -28,7 +28,7 @@ TEST(LeavingTest, LeaveWaitsForAll) {
   EXPECT_TRUE(h.coordinator().Quiet());
 }
 
-TEST(LeavingTest, WhoNeedsALeaverIsToldAtOnce) {
+TEST(LeavingTest, RanksThatNeedALeaverAreToldAtOnce) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   const WaiterId b0 = h.Barrier(p[0], "x");

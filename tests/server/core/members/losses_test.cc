@@ -28,7 +28,7 @@ WaiterId Report(Harness& h, const Process& p, bool stopped) {
                                ProcessStateReport{"train", p.identity.incarnation, stopped}));
 }
 
-TEST(LossesTest, TheCallThatTheLostWasInIsToldInTheSameWordsEverywhere) {
+TEST(LossesTest, TheLostMembersCallIsDescribedTheSameEverywhere) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   CollectiveRequest gather = h.Request(p[1], CollectiveKind::kAllGather);
@@ -46,7 +46,7 @@ TEST(LossesTest, TheCallThatTheLostWasInIsToldInTheSameWordsEverywhere) {
 }
 
 // The launcher's report may arrive before the stream ends.
-TEST(LossesTest, ACallThatEndsWithItsProcessIsTheOneThatItWasIn) {
+TEST(LossesTest, ACallThatEndsWithItsProcessIsItsLatestCall) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   const WaiterId waits = h.Barrier(p[1]);
@@ -77,7 +77,7 @@ void EndAllBecauseOf3(Harness& h, std::vector<Process>& p) {
   h.Advance(absl::Seconds(5));
 }
 
-TEST(LossesTest, ADeathAndAllThatFollowsFromItAreOneLineOfTheLog) {
+TEST(LossesTest, ADeathAndItsConsequencesAreOneLogLine) {
   Harness h(64);
   std::vector<Process> p = h.Formed(64);
   const size_t before = h.log().size();
@@ -87,7 +87,7 @@ TEST(LossesTest, ADeathAndAllThatFollowsFromItAreOneLineOfTheLog) {
                                 HasSubstr("killed by signal 9 (SIGKILL)"))));
 }
 
-TEST(LossesTest, InAnElasticJobItIsOneLineForTheEpochAndOneForTheEnd) {
+TEST(LossesTest, AnElasticJobLogsOneLineForTheEpochAndOneForTheEnd) {
   Harness h(Harness::ElasticOptions(64, 64));
   std::vector<Process> p = h.Formed(64);
   const size_t before = h.log().size();
@@ -100,7 +100,7 @@ TEST(LossesTest, InAnElasticJobItIsOneLineForTheEpochAndOneForTheEnd) {
                                                  HasSubstr("the job has failed: no new epoch")));
 }
 
-TEST(LossesTest, TheNextEpochSaysWhoIsNotInIt) {
+TEST(LossesTest, TheNextEpochNamesTheMembersThatAreGone) {
   Harness h(Harness::ElasticOptions(2, 4));
   std::vector<Process> p = h.Formed(4);
   h.ReportExit(p[1], true, 9);
@@ -114,7 +114,7 @@ TEST(LossesTest, TheNextEpochSaysWhoIsNotInIt) {
                                    HasSubstr("; gone since the epoch before: ranks 1,3")))));
 }
 
-TEST(LossesTest, TheJobIsNamedOnceInWhatARestartedDaemonIsTold) {
+TEST(LossesTest, AClaimedReasonNamesTheJobOnce) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.ReportExit(p[1], true, 9);
@@ -131,7 +131,7 @@ TEST(LossesTest, TheJobIsNamedOnceInWhatARestartedDaemonIsTold) {
               StartsWith("job 'train': the job has failed: rank 1 (node 'n0'"));
 }
 
-TEST(LossesTest, WhoWasComputingLastCompletedSomething) {
+TEST(LossesTest, AComputingMemberIsDescribedByItsLastCall) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Barrier(p[0], "load");
@@ -155,7 +155,7 @@ TEST(LossesTest, AStoppedProcessIsShownAtOnceAndIsNotLostForIt) {
   EXPECT_EQ(StatusOf(h, 1).state, MemberState::kRunning);
 }
 
-TEST(LossesTest, AStoppedProcessThatDoesNotAnswerIsLostForThatAndTold) {
+TEST(LossesTest, AStoppedProcessThatDoesNotAnswerIsReportedAsStopped) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   Report(h, p[1], true);
@@ -200,7 +200,7 @@ TEST(LossesTest, AReportThatComesAgainIsAnsweredAsTheFirst) {
       << "which is no cause of the failure";
 }
 
-TEST(LossesTest, WhereAllRanksForgetLeaveTheFirstIsToBlame) {
+TEST(LossesTest, IfAllRanksForgetLeaveTheFirstIsBlamed) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   EXPECT_TRUE(AnswerTo(h, h.ReportExit(p[1], /*signaled=*/false, 0)).without_leave);
@@ -239,17 +239,17 @@ TEST(LossesTest, AFailureIsToBlameOnItsStatusAndNotOnLeave) {
 }
 
 // The coordinator's log need not repeat what `muster run` prints itself.
-TEST(LossesTest, AnEndThatTheLauncherTellsOfIsMarkedInTheLog) {
-  for (const bool told : {false, true}) {
+TEST(LossesTest, AnExitThatTheLauncherLogsIsMarked) {
+  for (const bool logged_by_launcher : {false, true}) {
     Harness h(2);
     std::vector<Process> p = h.Formed(2);
     ExitReport report{"train", p[0].identity.incarnation, /*signaled=*/true, 9};
-    report.told = told;
+    report.logged_by_launcher = logged_by_launcher;
     const WaiterId id = h.NextId();
     h.Absorb(id, h.coordinator().Step(h.now(), id, report));
     EXPECT_THAT(h.log(), Contains(AllOf(Field(&LogLine::text, HasSubstr("the job has failed")),
                                         Field(&LogLine::severity, Severity::kError),
-                                        Field(&LogLine::told, told))));
+                                        Field(&LogLine::logged_by_launcher, logged_by_launcher))));
   }
 }
 

@@ -103,7 +103,7 @@ TEST(SessionsTest, AnExitReportOfAnUnknownProcessIsAccepted) {
   EXPECT_TRUE(h.StatusOf(h.ReportExit(stranger, false, 1)).ok());
 }
 
-TEST(SessionsTest, TheLastCallOfTheLostIsNamed) {
+TEST(SessionsTest, TheLostMembersLastCallIsNamed) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Barrier(p[1], "load data");
@@ -124,7 +124,7 @@ TEST(SessionsTest, MembersLostTogetherAreNamedTogether) {
   EXPECT_THAT(h.BrokenEvents(p[0].stream).at(0).failures, SizeIs(3));
 }
 
-TEST(SessionsTest, ThoseWhoEndAfterTheFailureAreNotCounted) {
+TEST(SessionsTest, ProcessesThatEndAfterTheFailureAreNotCounted) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[2], true, 11);

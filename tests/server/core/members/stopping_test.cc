@@ -49,7 +49,7 @@ TEST(StoppingTest, OtherGroupsDoNotCarryIt) {
   EXPECT_FALSE(SaysStop(h, h.Send(h.Request(p[1], CollectiveKind::kBarrier, "", "pair", {0, 1}))));
 }
 
-TEST(StoppingTest, ARestartKeepsTheCollectiveAtWhichItTurnedTrue) {
+TEST(StoppingTest, ARestartKeepsTheCollectiveOfTheStop) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -89,7 +89,7 @@ TEST(StoppingTest, AStopThatNobodySawBelongsToTheNextEpochToo) {
   EXPECT_TRUE(SaysStop(h, h.Barrier(p[1])));
 }
 
-TEST(StoppingTest, WhoHasNotJoinedCannotAsk) {
+TEST(StoppingTest, AProcessThatHasNotJoinedCannotRequestAStop) {
   Harness h(2);
   Process p = h.Attached();
   EXPECT_EQ(h.StatusOf(h.Call(p, StopRequest())).code(), absl::StatusCode::kFailedPrecondition);

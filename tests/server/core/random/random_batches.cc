@@ -28,7 +28,7 @@ void RandomSchedule::SendTogether() {
   const NodeCollectiveRequest request = Harness::Together(calls);
   sent_together_.emplace_back(request, batch);
   if (Pick(8) == 0) {  // still in flight
-    Say(absl::StrCat("a batch of ranks ", absl::StrJoin(batch.ranks, ","), " is late"));
+    Trace(absl::StrCat("a batch of ranks ", absl::StrJoin(batch.ranks, ","), " is late"));
     if (Pick(2) == 0) TakeBack(batch.ranks[0], batch.key);
     return;
   }
@@ -37,8 +37,8 @@ void RandomSchedule::SendTogether() {
 
 void RandomSchedule::Send(const NodeCollectiveRequest& request, const Batch& batch) {
   const WaiterId id = h_.NextId();
-  Say(absl::StrCat("ranks ", absl::StrJoin(batch.ranks, ","), " send op ", batch.key.second,
-                   " of '", batch.key.first, "' together, call ", id));
+  Trace(absl::StrCat("ranks ", absl::StrJoin(batch.ranks, ","), " send op ", batch.key.second,
+                     " of '", batch.key.first, "' together, call ", id));
   batches_[id] = batch;
   const auto each = [&](const auto& act) {
     for (size_t i = 0; i < batch.ranks.size(); ++i) {
@@ -63,7 +63,7 @@ void RandomSchedule::RepeatBatch() {
   if (sent_together_.empty()) return;
   auto [request, batch] = sent_together_[Pick(sent_together_.size())];
   batch.waiting.clear();
-  Say("late or twice:");
+  Trace("late or twice:");
   Send(request, batch);
 }
 
@@ -71,7 +71,7 @@ void RandomSchedule::CancelBatch() {
   if (batches_.empty()) return;
   const auto it = std::next(batches_.begin(), Pick(batches_.size()));
   const WaiterId id = it->first;
-  Say(absl::StrCat("the call of batch ", id, " ends"));
+  Trace(absl::StrCat("the call of batch ", id, " ends"));
   batches_.erase(it);
   h_.Cancel(id);
   Absorb();
@@ -87,7 +87,7 @@ void RandomSchedule::LeaveBatch() {
 
 void RandomSchedule::TakeBack(uint32_t rank, const Key& key) {
   if (states_[rank].dead || !states_[rank].connected) return;
-  Say(absl::StrCat("rank ", rank, " takes back op ", key.second, " of '", key.first, "'"));
+  Trace(absl::StrCat("rank ", rank, " takes back op ", key.second, " of '", key.first, "'"));
   const GroupName group = {key.first, key.first.empty() ? std::vector<uint32_t>{} : program_.sub()};
   const WaiterId id = h_.Withdraw(processes_[rank], key.second, group);
   if (h_.StatusOf(id).ok()) DropParts(rank, &key, h_.Context(processes_[rank]).attempt);
@@ -102,8 +102,8 @@ void RandomSchedule::CheckBatch(WaiterId id, const Batch& batch) {
   const absl::Status status = h_.StatusOf(id);
   const std::vector<uint32_t> completed =
       status.ok() ? h_.CompletedOf(id) : std::vector<uint32_t>();
-  Say(absl::StrCat("  batch ", id, ": ", status.ToString(), ", parts ",
-                   absl::StrJoin(completed, ","), " have completed"));
+  Trace(absl::StrCat("  batch ", id, ": ", status.ToString(), ", parts ",
+                     absl::StrJoin(completed, ","), " have completed"));
   EXPECT_NE(status.code(), absl::StatusCode::kInvalidArgument) << status;
   if (!completed.empty()) CheckAllPresent(batch.key);
   for (uint32_t part : completed) {
@@ -139,7 +139,7 @@ void RandomSchedule::DropExpiredParts() {
   }
 }
 
-void RandomSchedule::CheckNobodyWhoWaitsIsMissing() {
+void RandomSchedule::CheckWaitingRanksAreNotMissing() {
   for (const PendingCollective& pending : h_.coordinator().GetStatus(h_.now()).pending) {
     for (const auto& [id, call] : calls_) {
       if (call.request.group.name != pending.group.name) continue;

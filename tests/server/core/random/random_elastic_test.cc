@@ -42,8 +42,8 @@ class Schedule {
     for (int step = 0; step < kSteps && !::testing::Test::HasFailure(); ++step) Step();
     h_.Advance(absl::Hours(2));  // every wait has a deadline
     Absorb();
-    for (const Actor& actor : actors_) {
-      EXPECT_EQ(actor.call, 0u) << Name(actor) << ": its call was forgotten";
+    for (const Participant& participant : participants_) {
+      EXPECT_EQ(participant.call, 0u) << Name(participant) << ": its call was forgotten";
     }
   }
 
@@ -51,7 +51,7 @@ class Schedule {
 
  private:
   enum class Kind { kJoin, kRejoin, kBarrier };
-  struct Actor {
+  struct Participant {
     Process process;
     bool dead = false;
     bool connected = false;
@@ -59,7 +59,7 @@ class Schedule {
     uint64_t highest_epoch = 0;
     WaiterId call = 0;  // the call in flight
     Kind kind = Kind::kJoin;
-    size_t told = 0;  // the number of events seen on this stream
+    size_t events_seen = 0;  // the number of events seen on this stream
   };
   struct Formed {
     std::shared_ptr<const Roster> roster;
@@ -67,21 +67,23 @@ class Schedule {
   };
 
   uint32_t Pick(uint32_t n) { return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_); }
-  void Say(const std::string& text) {
+  void Trace(const std::string& text) {
     if (verbose_) std::cerr << text << "\n";
   }
-  static std::string Name(const Actor& actor) {
-    return absl::StrCat("pid ", actor.process.identity.pid);
+  static std::string Name(const Participant& participant) {
+    return absl::StrCat("pid ", participant.process.identity.pid);
   }
-  static bool InEpoch(const Actor& actor) { return actor.process.epoch.number != 0; }
+  static bool InEpoch(const Participant& participant) {
+    return participant.process.epoch.number != 0;
+  }
 
   void Step() {
-    Actor& actor = actors_[Pick(actors_.size())];
+    Participant& participant = participants_[Pick(participants_.size())];
     switch (Pick(16)) {
       case 0:
-        return Cut(actor);
+        return Cut(participant);
       case 1:
-        if (Pick(6) == 0) return Kill(actor);
+        if (Pick(6) == 0) return Kill(participant);
         return;
       case 2:
         if (Pick(6) == 0) return Restart();
@@ -92,137 +94,141 @@ class Schedule {
       case 5:
         return Pass();
       case 6:
-        if (Pick(8) == 0) return Call(actor, Kind::kRejoin);
+        if (Pick(8) == 0) return Call(participant, Kind::kRejoin);
         return;
       default:
-        return GoOn(actor);
+        return Continue(participant);
     }
   }
 
   // Makes the next call of the process's program.
-  void GoOn(Actor& actor) {
-    if (actor.dead) return;
-    if (!actor.connected) return Attach(actor);
-    Call(actor, !InEpoch(actor) ? Kind::kJoin : actor.broken ? Kind::kRejoin : Kind::kBarrier);
+  void Continue(Participant& participant) {
+    if (participant.dead) return;
+    if (!participant.connected) return Attach(participant);
+    Call(participant, !InEpoch(participant) ? Kind::kJoin
+                      : participant.broken  ? Kind::kRejoin
+                                            : Kind::kBarrier);
   }
 
   void Start() {
     size_t alive = 0;
-    for (const Actor& actor : actors_) alive += !actor.dead;
+    for (const Participant& participant : participants_) alive += !participant.dead;
     if (alive >= kMostAlive) return;
-    actors_.emplace_back();
-    actors_.back().process = h_.New();
-    Say(absl::StrCat(Name(actors_.back()), " starts"));
-    Attach(actors_.back());
+    participants_.emplace_back();
+    participants_.back().process = h_.New();
+    Trace(absl::StrCat(Name(participants_.back()), " starts"));
+    Attach(participants_.back());
   }
 
-  void Attach(Actor& actor) {
+  void Attach(Participant& participant) {
     Claim claim;
-    if (InEpoch(actor)) {
-      claim = h_.ClaimOf(actor.process, actor.process.next[""]);
-      if (actor.broken) {
-        claim.broken = BrokenClaim{actor.broken->reason, {}};
-        for (const Failure& f : actor.broken->failures) {
+    if (InEpoch(participant)) {
+      claim = h_.ClaimOf(participant.process, participant.process.next[""]);
+      if (participant.broken) {
+        claim.broken = BrokenClaim{participant.broken->reason, {}};
+        for (const Failure& f : participant.broken->failures) {
           claim.broken->failures.push_back({f.rank, f.member, f.cause, {}, f.activity});
         }
       }
     }
-    claim.highest_epoch = actor.highest_epoch;
-    h_.Attach(actor.process, claim);
-    actor.told = 0;
-    const std::optional<absl::Status> end = h_.EndOf(actor.process.stream);
-    Say(absl::StrCat(Name(actor), " attaches: ", end ? end->ToString() : "OK"));
-    actor.connected = !end;
+    claim.highest_epoch = participant.highest_epoch;
+    h_.Attach(participant.process, claim);
+    participant.events_seen = 0;
+    const std::optional<absl::Status> end = h_.EndOf(participant.process.stream);
+    Trace(absl::StrCat(Name(participant), " attaches: ", end ? end->ToString() : "OK"));
+    participant.connected = !end;
     // The process is not in the next epoch, so it ends.
-    if (end && end->code() == absl::StatusCode::kAborted) actor.dead = true;
+    if (end && end->code() == absl::StatusCode::kAborted) participant.dead = true;
     Absorb();
   }
 
-  void Call(Actor& actor, Kind kind) {
-    if (actor.dead || !actor.connected || actor.call != 0) return;
-    if (!InEpoch(actor) && kind != Kind::kJoin) return;
-    Say(absl::StrCat(Name(actor), kind == Kind::kJoin     ? " joins"
-                                  : kind == Kind::kRejoin ? " rejoins"
-                                                          : " calls the barrier"));
-    actor.kind = kind;
+  void Call(Participant& participant, Kind kind) {
+    if (participant.dead || !participant.connected || participant.call != 0) return;
+    if (!InEpoch(participant) && kind != Kind::kJoin) return;
+    Trace(absl::StrCat(Name(participant), kind == Kind::kJoin     ? " joins"
+                                          : kind == Kind::kRejoin ? " rejoins"
+                                                                  : " calls the barrier"));
+    participant.kind = kind;
     const absl::Duration timeout = absl::Seconds(1 + Pick(200));
-    if (kind == Kind::kJoin) actor.call = h_.Join(actor.process, {}, timeout);
-    if (kind == Kind::kRejoin) actor.call = h_.Rejoin(actor.process, timeout);
+    if (kind == Kind::kJoin) participant.call = h_.Join(participant.process, {}, timeout);
+    if (kind == Kind::kRejoin) participant.call = h_.Rejoin(participant.process, timeout);
     if (kind == Kind::kBarrier) {
-      const uint64_t sequence = actor.process.next[""];
-      epochs_.at(actor.process.epoch.nonce)
+      const uint64_t sequence = participant.process.next[""];
+      epochs_.at(participant.process.epoch.nonce)
           .called[sequence]
-          .insert(actor.process.identity.incarnation);
-      actor.call = h_.Barrier(actor.process, "", timeout);
-      actor.process.next[""] = sequence;
+          .insert(participant.process.identity.incarnation);
+      participant.call = h_.Barrier(participant.process, "", timeout);
+      participant.process.next[""] = sequence;
     }
     Absorb();
   }
 
-  void Cut(Actor& actor) {
-    if (!actor.connected) return;
-    Say(absl::StrCat(Name(actor), " is cut off"));
-    actor.connected = false;
-    actor.call = 0;
-    h_.CloseStream(actor.process);
+  void Cut(Participant& participant) {
+    if (!participant.connected) return;
+    Trace(absl::StrCat(Name(participant), " is cut off"));
+    participant.connected = false;
+    participant.call = 0;
+    h_.CloseStream(participant.process);
     Absorb();
   }
 
-  void Kill(Actor& actor) {
-    if (actor.dead) return;
-    Say(absl::StrCat(Name(actor), " dies"));
-    actor.dead = true;
-    Cut(actor);
-    if (Pick(2) == 0) h_.ReportExit(actor.process, true, 9);
+  void Kill(Participant& participant) {
+    if (participant.dead) return;
+    Trace(absl::StrCat(Name(participant), " dies"));
+    participant.dead = true;
+    Cut(participant);
+    if (Pick(2) == 0) h_.ReportExit(participant.process, true, 9);
     Absorb();
   }
 
   void Restart() {
-    Say("the daemon is killed and restarted");
+    Trace("the daemon is killed and restarted");
     h_.Restart();
-    for (Actor& actor : actors_) {
-      actor.connected = false;
-      actor.call = 0;
+    for (Participant& participant : participants_) {
+      participant.connected = false;
+      participant.call = 0;
     }
   }
 
   void Pass() {
     const absl::Duration time = absl::Milliseconds(1 + Pick(Pick(8) == 0 ? 90'000 : 4000));
-    Say(absl::StrCat("pass ", absl::FormatDuration(time)));
+    Trace(absl::StrCat("pass ", absl::FormatDuration(time)));
     h_.Advance(time);
     Absorb();
   }
 
   // Takes the events and answers that have arrived.
   void Absorb() {
-    for (Actor& actor : actors_) {
-      if (actor.dead || !actor.connected) continue;
-      const auto events = h_.Events<EpochBroken>(actor.process.stream);
-      for (; actor.told < events.size(); ++actor.told) {
-        if (events[actor.told].epoch == actor.process.epoch) actor.broken = events[actor.told];
+    for (Participant& participant : participants_) {
+      if (participant.dead || !participant.connected) continue;
+      const auto events = h_.Events<EpochBroken>(participant.process.stream);
+      for (; participant.events_seen < events.size(); ++participant.events_seen) {
+        if (events[participant.events_seen].epoch == participant.process.epoch)
+          participant.broken = events[participant.events_seen];
       }
-      if (const auto end = h_.EndOf(actor.process.stream)) {
-        Say(absl::StrCat(Name(actor), ": its stream ends: ", end->ToString()));
-        actor.connected = false;
-        actor.call = 0;
-        actor.dead = true;  // these schedules never replace it by its own session
+      if (const auto end = h_.EndOf(participant.process.stream)) {
+        Trace(absl::StrCat(Name(participant), ": its stream ends: ", end->ToString()));
+        participant.connected = false;
+        participant.call = 0;
+        participant.dead = true;  // these schedules never replace it by its own session
         continue;
       }
-      if (actor.call == 0 || h_.Parked(actor.call)) continue;
-      const WaiterId call = std::exchange(actor.call, 0);
-      Say(absl::StrCat("  ", Name(actor), ": ", h_.StatusOf(call).ToString()));
+      if (participant.call == 0 || h_.Parked(participant.call)) continue;
+      const WaiterId call = std::exchange(participant.call, 0);
+      Trace(absl::StrCat("  ", Name(participant), ": ", h_.StatusOf(call).ToString()));
       if (!h_.StatusOf(call).ok()) continue;
       if (Pick(12) == 0) {
-        Say("  the answer is lost");
-        Cut(actor);
+        Trace("  the answer is lost");
+        Cut(participant);
         return Absorb();
       }
-      actor.kind == Kind::kBarrier ? CheckBarrier(actor) : CheckPlace(actor, call);
+      participant.kind == Kind::kBarrier ? CheckBarrier(participant)
+                                         : CheckPlace(participant, call);
     }
   }
 
-  void CheckBarrier(Actor& actor) {
-    Process& p = actor.process;
+  void CheckBarrier(Participant& participant) {
+    Process& p = participant.process;
     const Formed& formed = epochs_.at(p.epoch.nonce);
     for (const RosterEntry& entry : *formed.roster) {
       EXPECT_EQ(formed.called.at(p.next[""]).count(entry.member.incarnation), 1u)
@@ -232,14 +238,14 @@ class Schedule {
     ++p.next[""];
   }
 
-  void CheckPlace(Actor& actor, WaiterId call) {
-    Process& p = actor.process;
+  void CheckPlace(Participant& participant, WaiterId call) {
+    Process& p = participant.process;
     const uint64_t before = p.epoch.number;
     h_.TakePlace(p, call);
-    actor.broken.reset();
-    actor.told = 0;  // the end of this epoch may have been sent before
+    participant.broken.reset();
+    participant.events_seen = 0;  // the end of this epoch may have been sent before
     EXPECT_GT(p.epoch.number, before);
-    actor.highest_epoch = p.epoch.number;
+    participant.highest_epoch = p.epoch.number;
     EXPECT_EQ((*p.roster)[p.rank].member.incarnation, p.identity.incarnation);
     const auto [it, first] = epochs_.emplace(p.epoch.nonce, Formed{p.roster, {}});
     if (first) {
@@ -269,7 +275,7 @@ class Schedule {
   std::mt19937_64 random_;
   const bool verbose_;
   Harness h_;
-  std::deque<Actor> actors_;
+  std::deque<Participant> participants_;
   std::map<uint64_t, Formed> epochs_;  // by nonce
   uint64_t highest_ = 0;
 };

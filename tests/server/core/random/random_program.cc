@@ -36,7 +36,7 @@ bool RandomProgram::HasSub(uint32_t rank) const {
 
 std::string RandomProgram::PayloadOf(uint32_t rank, const std::string& group,
                                      uint64_t sequence) const {
-  const Op& op = Of(group)[sequence];
+  const Op& op = OpsOf(group)[sequence];
   const bool sends = op.kind == CollectiveKind::kGather || op.kind == CollectiveKind::kAllGather ||
                      (op.kind == CollectiveKind::kBroadcast && Ranks(group)[op.root] == rank);
   return sends ? absl::StrCat(group, "/", sequence, "/", rank) : "";
@@ -44,7 +44,7 @@ std::string RandomProgram::PayloadOf(uint32_t rank, const std::string& group,
 
 std::vector<std::string> RandomProgram::Expected(uint32_t rank, const std::string& group,
                                                  uint64_t sequence) const {
-  const Op& op = Of(group)[sequence];
+  const Op& op = OpsOf(group)[sequence];
   const std::vector<uint32_t> ranks = Ranks(group);
   std::vector<std::string> payloads;
   if (op.kind == CollectiveKind::kBarrier) return payloads;

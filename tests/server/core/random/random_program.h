@@ -22,7 +22,7 @@ class RandomProgram {
 
   RandomProgram(uint32_t size, std::mt19937_64* random);
 
-  const std::vector<Op>& Of(const std::string& group) const { return ops_.at(group); }
+  const std::vector<Op>& OpsOf(const std::string& group) const { return ops_.at(group); }
   std::vector<uint32_t> Ranks(const std::string& group) const;
   const std::vector<uint32_t>& sub() const { return sub_; }
   bool HasSub(uint32_t rank) const;

@@ -29,7 +29,7 @@ uint32_t RandomSchedule::Pick(uint32_t n) {
   return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_);
 }
 
-void RandomSchedule::Say(const std::string& text) {
+void RandomSchedule::Trace(const std::string& text) {
   if (verbose_) std::cerr << text << "\n";
 }
 
@@ -92,13 +92,13 @@ bool RandomSchedule::MayCallNext(uint32_t rank, const std::string& group) const 
   if (group == "sub" && !program_.HasSub(rank)) return false;
   const auto& next = processes_[rank].next;
   const auto of_group = next.find(group);
-  return (of_group == next.end() ? 0 : of_group->second) < program_.Of(group).size();
+  return (of_group == next.end() ? 0 : of_group->second) < program_.OpsOf(group).size();
 }
 
 CollectiveRequest RandomSchedule::RequestAt(uint32_t rank, const std::string& group,
                                             uint64_t sequence) {
   Process& p = processes_[rank];
-  const RandomProgram::Op& op = program_.Of(group)[sequence];
+  const RandomProgram::Op& op = program_.OpsOf(group)[sequence];
   const uint64_t next = p.next[group];
   CollectiveRequest request =
       h_.Request(p, op.kind, program_.PayloadOf(rank, group, sequence), group,
@@ -111,7 +111,7 @@ CollectiveRequest RandomSchedule::RequestAt(uint32_t rank, const std::string& gr
 }
 
 void RandomSchedule::Restart() {
-  Say("the daemon is killed and restarted");
+  Trace("the daemon is killed and restarted");
   h_.Restart();
   calls_.clear();
   batches_.clear();
@@ -140,7 +140,7 @@ Claim RandomSchedule::ClaimOf(uint32_t rank) {
   for (const auto& [name, result] : state.known) {
     claim.completed.push_back({name, LeaseScope::kJob, result});
   }
-  for (const EpochBroken& told : h_.BrokenEvents(p.stream)) states_[rank].broken = told;
+  for (const EpochBroken& event : h_.BrokenEvents(p.stream)) states_[rank].broken = event;
   if (state.broken) {
     claim.broken = BrokenClaim{state.broken->reason, {}};
     for (const Failure& f : state.broken->failures) {
@@ -160,7 +160,7 @@ void RandomSchedule::Contribute() {
     while (state.connected && state.events_seen < needs.size()) {
       const NeedContribution& need = needs[state.events_seen++];
       const std::string& group = need.group.name;
-      Say(absl::StrCat("rank ", rank, " contributes to op ", need.sequence, " of '", group, "'"));
+      Trace(absl::StrCat("rank ", rank, " contributes to op ", need.sequence, " of '", group, "'"));
       EXPECT_LT(need.sequence, processes_[rank].next[group]) << "rank " << rank;
       const CollectiveRequest request = RequestAt(rank, group, need.sequence);
       const WaiterId id = h_.NextId();
@@ -171,8 +171,8 @@ void RandomSchedule::Contribute() {
 }
 
 void RandomSchedule::Send(uint32_t rank, const CollectiveRequest& request) {
-  Say(absl::StrCat("rank ", rank, " sends op ", request.sequence, " of '", request.group.name,
-                   "'"));
+  Trace(absl::StrCat("rank ", rank, " sends op ", request.sequence, " of '", request.group.name,
+                     "'"));
   const WaiterId id = h_.NextId();
   calls_[id] = {rank, request};
   arrived_[{request.group.name, request.sequence}][id] = rank;
@@ -198,7 +198,7 @@ void RandomSchedule::Repeat(uint32_t rank) {
   if (state.dead || state.sent.empty()) return;
   const CollectiveRequest late = state.sent[Pick(state.sent.size())];
   const WaiterId id = h_.NextId();
-  Say(absl::StrCat("late: op ", late.sequence, " of '", late.group.name, "' of rank ", rank));
+  Trace(absl::StrCat("late: op ", late.sequence, " of '", late.group.name, "' of rank ", rank));
   arrived_[{late.group.name, late.sequence}][id] = rank;
   h_.Absorb(id, h_.coordinator().Step(h_.now(), id, late));
   Absorb();
@@ -208,7 +208,7 @@ void RandomSchedule::CancelSome() {
   if (calls_.empty()) return;
   auto it = calls_.begin();
   std::advance(it, Pick(calls_.size()));
-  Say(absl::StrCat("cancel of call ", it->first));
+  Trace(absl::StrCat("cancel of call ", it->first));
   const WaiterId id = it->first;
   arrived_[{it->second.request.group.name, it->second.request.sequence}].erase(id);
   calls_.erase(it);
@@ -219,7 +219,7 @@ void RandomSchedule::CancelSome() {
 void RandomSchedule::Break(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead || !state.connected) return;
-  Say(absl::StrCat("connection of rank ", rank, " breaks"));
+  Trace(absl::StrCat("connection of rank ", rank, " breaks"));
   state.connected = false;
   DropParts(rank, nullptr, ~uint64_t{0});
   h_.CloseStream(processes_[rank]);
@@ -229,7 +229,7 @@ void RandomSchedule::Break(uint32_t rank) {
 void RandomSchedule::Heal(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead || state.connected) return;
-  Say(absl::StrCat("rank ", rank, " attaches again"));
+  Trace(absl::StrCat("rank ", rank, " attaches again"));
   h_.Attach(processes_[rank], ClaimOf(rank));
   state.connected = !h_.EndOf(processes_[rank].stream).has_value();
   state.events_seen = 0;
@@ -244,7 +244,7 @@ void RandomSchedule::Heal(uint32_t rank) {
 void RandomSchedule::Kill(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead) return;
-  Say(absl::StrCat("rank ", rank, " dies"));
+  Trace(absl::StrCat("rank ", rank, " dies"));
   state.dead = true;
   state.held = 0;
   DropParts(rank, nullptr, ~uint64_t{0});
@@ -256,7 +256,7 @@ void RandomSchedule::Kill(uint32_t rank) {
 void RandomSchedule::Leave(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead || !state.connected || state.leaving) return;
-  Say(absl::StrCat("rank ", rank, " leaves"));
+  Trace(absl::StrCat("rank ", rank, " leaves"));
   state.leaving = true;
   state.held = 0;
   h_.Leave(processes_[rank], absl::Seconds(1 + Pick(60)));
@@ -265,7 +265,7 @@ void RandomSchedule::Leave(uint32_t rank) {
 
 void RandomSchedule::Pass() {
   const absl::Duration time = absl::Milliseconds(1 + Pick(3000));
-  Say(absl::StrCat("pass ", absl::FormatDuration(time)));
+  Trace(absl::StrCat("pass ", absl::FormatDuration(time)));
   h_.Advance(time);
   Absorb();
   DropExpiredParts();
@@ -275,7 +275,7 @@ void RandomSchedule::AcquireLease(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead || !state.connected || state.held != 0) return;
   const uint64_t request = ++requests_;
-  Say(absl::StrCat("rank ", rank, " asks for the lease, request ", request));
+  Trace(absl::StrCat("rank ", rank, " asks for the lease, request ", request));
   const WaiterId id = h_.NextId();
   acquires_[id] = {rank, request, LeaseName()};
   h_.Absorb(
@@ -289,7 +289,7 @@ void RandomSchedule::AcquireLease(uint32_t rank) {
 void RandomSchedule::CompleteLease(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead || !state.connected || state.held == 0) return;
-  Say(absl::StrCat("rank ", rank, " completes under token ", state.held));
+  Trace(absl::StrCat("rank ", rank, " completes under token ", state.held));
   const std::string value = absl::StrCat("done by ", rank, " under ", state.held);
   published_.insert(value);
   const WaiterId id = h_.Complete(processes_[rank], LeaseName(), state.held, value);
@@ -300,7 +300,7 @@ void RandomSchedule::CompleteLease(uint32_t rank) {
 void RandomSchedule::AbandonLease(uint32_t rank) {
   State& state = states_[rank];
   if (state.dead || !state.connected || state.held == 0) return;
-  Say(absl::StrCat("rank ", rank, " gives token ", state.held, " up"));
+  Trace(absl::StrCat("rank ", rank, " gives token ", state.held, " up"));
   const uint64_t request = state.held_request;
   state.held = 0;
   h_.Abandon(processes_[rank], LeaseName(), request);

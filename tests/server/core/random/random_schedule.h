@@ -74,7 +74,7 @@ class RandomSchedule {
 
   // ---- random_schedule.cc: what happens ----
   uint32_t Pick(uint32_t n);
-  void Say(const std::string& text);
+  void Trace(const std::string& text);
   void Step();
   // Makes the next collective of the process's program, unless the process is in one.
   void CallNext(uint32_t rank);
@@ -123,7 +123,7 @@ class RandomSchedule {
   void DropParts(uint32_t rank, const Key* key, uint64_t below);
   void DropExpiredParts();
   // Checks that no rank with a parked call of its own is listed as missing.
-  void CheckNobodyWhoWaitsIsMissing();
+  void CheckWaitingRanksAreNotMissing();
   // Checks that each member that is shown to be in a call has a parked call.
   void CheckActivities();
 
@@ -132,7 +132,7 @@ class RandomSchedule {
   bool IsLost(uint32_t rank);
   // Takes the answers that have arrived.
   void Absorb();
-  void LookAtAnswers();
+  void CheckAnswers();
   // Calls `look` for each answered call, and forgets the call.
   template <class Sent, class Look>
   void ForEachAnswered(std::map<WaiterId, Sent>* all, Look look) {

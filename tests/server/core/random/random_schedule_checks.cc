@@ -10,30 +10,30 @@ namespace muster::core {
 
 void RandomSchedule::CheckActivities() {
   for (const MemberStatus& member : h_.coordinator().GetStatus(h_.now()).members) {
-    if (!member.latest.Tell().goes_on) continue;
+    if (!member.latest.Summarize().goes_on) continue;
     EXPECT_NE(member.waiting_in, "") << member.activity << ", but no call of it waits";
   }
 }
 
 bool RandomSchedule::IsLost(uint32_t rank) {
   if (Pick(8) != 0) return false;
-  Say(absl::StrCat("  the answer to rank ", rank, " is lost"));
+  Trace(absl::StrCat("  the answer to rank ", rank, " is lost"));
   lost_.insert(rank);
   return true;
 }
 
 void RandomSchedule::Absorb() {
-  LookAtAnswers();
+  CheckAnswers();
   Contribute();
-  LookAtAnswers();
+  CheckAnswers();
   if (Pick(4) == 0) {
-    CheckNobodyWhoWaitsIsMissing();
+    CheckWaitingRanksAreNotMissing();
     CheckActivities();
   }
   for (uint32_t rank : std::exchange(lost_, {})) Break(rank);
 }
 
-void RandomSchedule::LookAtAnswers() {
+void RandomSchedule::CheckAnswers() {
   for (auto& [key, arrivals] : arrived_) {
     for (auto it = arrivals.begin(); it != arrivals.end();) {
       const bool failed = !h_.Parked(it->first) && !h_.StatusOf(it->first).ok();
@@ -59,8 +59,8 @@ void RandomSchedule::Completed(const Complete& complete) {
 void RandomSchedule::CheckAnswer(WaiterId id, const Call& call) {
   const CollectiveRequest& request = call.request;
   const absl::Status status = h_.StatusOf(id);
-  Say(absl::StrCat("  rank ", call.rank, " op ", request.sequence, " of '", request.group.name,
-                   "': ", status.ToString()));
+  Trace(absl::StrCat("  rank ", call.rank, " op ", request.sequence, " of '", request.group.name,
+                     "': ", status.ToString()));
   EXPECT_NE(status.code(), absl::StatusCode::kInvalidArgument) << status;
   if (!status.ok()) return;
   const Key key = {request.group.name, request.sequence};
@@ -93,8 +93,8 @@ void RandomSchedule::TakeResult(uint32_t rank, const Key& key, WaiterId id) {
 
 void RandomSchedule::CheckLease(WaiterId id, const Acquire& acquire) {
   const absl::Status status = h_.StatusOf(id);
-  Say(absl::StrCat("  rank ", acquire.rank, " lease: ", status.ToString(), " token ",
-                   h_.TokenOf(id)));
+  Trace(absl::StrCat("  rank ", acquire.rank, " lease: ", status.ToString(), " token ",
+                     h_.TokenOf(id)));
   if (!status.ok() || IsLost(acquire.rank)) return;
   const uint64_t token = h_.TokenOf(id);
   if (token == 0) {

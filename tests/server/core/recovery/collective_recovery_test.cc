@@ -23,7 +23,7 @@ TEST(CollectiveRecoveryTest, ACompletedBarrierIsProvenByOneClaim) {
   EXPECT_TRUE(h.StatusOf(h.SendAt(p[1], 4, CollectiveKind::kBarrier)).ok());
 }
 
-TEST(CollectiveRecoveryTest, WhoHasTheResultIsAskedForItsContribution) {
+TEST(CollectiveRecoveryTest, AMemberWithTheResultIsAskedForItsContribution) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   h.Restart();
@@ -58,7 +58,7 @@ TEST(CollectiveRecoveryTest, OnlyTheRootIsAskedForABroadcast) {
   EXPECT_THAT(h.PayloadsOf(late), ElementsAre("weights"));
 }
 
-TEST(CollectiveRecoveryTest, NobodyIsAskedForAGatherByThoseWhoGetNothing) {
+TEST(CollectiveRecoveryTest, AGatherRetryOfANonRootNeedsNoContributions) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -131,7 +131,7 @@ TEST(CollectiveRecoveryTest, ClaimsThatDifferByMoreThanOneNameTheOffenders) {
   }
 }
 
-TEST(CollectiveRecoveryTest, WhoeverWaitsIsToldOfTheContradiction) {
+TEST(CollectiveRecoveryTest, WaitingRanksAreToldOfTheContradiction) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   h.Restart();
@@ -170,7 +170,7 @@ TEST(CollectiveRecoveryTest, AfterAContradictionARankThatIsFarBehindNamesNobody)
 }
 
 // Rank 1 has claimed 4. A call at 5 would mean that it has skipped 4 at this daemon.
-TEST(CollectiveRecoveryTest, WhoHasClaimedDoesNotRunAheadByCalling) {
+TEST(CollectiveRecoveryTest, AClaimantCannotSkipAheadByCalling) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -183,7 +183,7 @@ TEST(CollectiveRecoveryTest, WhoHasClaimedDoesNotRunAheadByCalling) {
   EXPECT_TRUE(h.StatusOf(honest).ok());
 }
 
-TEST(CollectiveRecoveryTest, ANumberThatCannotBeCountedOnFromIsNoClaim) {
+TEST(CollectiveRecoveryTest, AnOverflowingSequenceNumberIsNoClaim) {
   Harness h(1);
   std::vector<Process> p = h.Formed(1);
   h.Restart();

@@ -27,7 +27,7 @@ absl::StatusCode CodeOf(const std::function<void(Claim&)>& spoil) {
   return end ? end->code() : absl::StatusCode::kOk;
 }
 
-TEST(HostileTest, NumbersThatCannotBeCountedOnFromAreRefused) {
+TEST(HostileTest, OverflowingSequenceNumbersAreRefused) {
   for (const uint64_t number : {kMost, uint64_t{1} << 62, uint64_t{1} << 60}) {
     EXPECT_EQ(CodeOf([&](Claim& c) { c.highest_epoch = number; }), kInvalid);
     EXPECT_EQ(CodeOf([&](Claim& c) { c.epoch->number = number; }), kInvalid);
@@ -41,7 +41,7 @@ TEST(HostileTest, NumbersThatCannotBeCountedOnFromAreRefused) {
   }
 }
 
-TEST(HostileTest, ARejoinIsHeldToTheSameNumbers) {
+TEST(HostileTest, ARejoinIsCheckedForTheSameNumbers) {
   Harness h(Harness::ElasticOptions(1, 2));
   std::vector<Process> p = h.Formed(2);
   RejoinRequest request{h.Context(p[0]), h.ClaimOf(p[0], 0)};
@@ -57,7 +57,7 @@ TEST(HostileTest, ARejoinIsHeldToTheSameNumbers) {
   EXPECT_TRUE(h.Parked(h.Barrier(p[1]))) << "the epoch is whole";
 }
 
-TEST(HostileTest, WhatWasAcceptedOnceIsAcceptedAfterTheNextRestart) {
+TEST(HostileTest, AcceptedNumbersAreAcceptedAfterARestart) {
   Harness h(Harness::ElasticOptions(1, 2));
   Process liar = h.Attached();
   const WaiterId join = h.Join(liar);
@@ -110,14 +110,14 @@ TEST(HostileTest, NamesAreCheckedBeforeTheirCallIsDeferred) {
   EXPECT_EQ(h.StatusOf(barrier).code(), kInvalid);
   EXPECT_EQ(h.StatusOf(h.Acquire(p[0], forged, 1)).code(), kInvalid);
   Process newcomer = h.Attached();
-  JoinRequest wish;
-  wish.topology = forged;
-  EXPECT_EQ(h.StatusOf(h.Join(newcomer, wish)).code(), kInvalid);
+  JoinRequest request;
+  request.topology = forged;
+  EXPECT_EQ(h.StatusOf(h.Join(newcomer, request)).code(), kInvalid);
 }
 
 // More groups than an honest member can have. The claim is accepted without the groups that exceed
 // the limit.
-TEST(HostileTest, TheGroupsThatAClaimMakesHaveABoundAllTogether) {
+TEST(HostileTest, TheGroupsOfAClaimAreBounded) {
   Harness h(Harness::DefaultOptions(1024));
   std::vector<Process> p = h.Formed(1024);
   h.Restart();

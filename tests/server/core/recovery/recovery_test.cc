@@ -48,7 +48,7 @@ TEST(RecoveryTest, CallsParkUntilEverybodyIsHere) {
   EXPECT_EQ(h.StatusOf(b0).code(), absl::StatusCode::kFailedPrecondition) << "its caller left";
 }
 
-TEST(RecoveryTest, ACallWhoseTimeEndsMeanwhileNamesWhoIsAwaited) {
+TEST(RecoveryTest, ATimedOutCallNamesTheAwaitedMembers) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -60,7 +60,7 @@ TEST(RecoveryTest, ACallWhoseTimeEndsMeanwhileNamesWhoIsAwaited) {
                                       HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002)")));
 }
 
-TEST(RecoveryTest, ACallThatIsGivenUpMeanwhileDoesNotCountWhenItArrivesAgain) {
+TEST(RecoveryTest, AWithdrawnDeferredCallDoesNotCountWhenItArrivesAgain) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -78,7 +78,7 @@ TEST(RecoveryTest, ACallThatIsGivenUpMeanwhileDoesNotCountWhenItArrivesAgain) {
   EXPECT_EQ(h.StatusOf(h.SendAt(p[0], 0, CollectiveKind::kBarrier)), absl::OkStatus());
 }
 
-TEST(RecoveryTest, ACallThatIsGivenUpMeanwhileDoesNotCountThoughItHasArrivedTwice) {
+TEST(RecoveryTest, AWithdrawnDeferredCallDoesNotCountThoughItHasArrivedTwice) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -170,27 +170,27 @@ TEST(RecoveryTest, NoEpochFormsWhileOneIsClaimed) {
   EXPECT_TRUE(h.Parked(ja) && h.Parked(jb));
 }
 
-TEST(RecoveryTest, OneClaimOfABreakMakesItSoForAll) {
+TEST(RecoveryTest, OneClaimOfABreakBreaksTheEpochForAll) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[2], true, 9);
-  const EpochBroken told = h.BrokenEvents(p[0].stream).at(0);
+  const EpochBroken broken = h.BrokenEvents(p[0].stream).at(0);
   h.Restart();
   h.Recover(p[1], 0);
   Claim claim = h.ClaimOf(p[0], 0);
-  const Failure& loss = told.failures.at(0);
+  const Failure& loss = broken.failures.at(0);
   claim.broken = BrokenClaim{
-      told.reason, {{loss.rank, loss.member, loss.cause, absl::Seconds(3), loss.activity}}};
+      broken.reason, {{loss.rank, loss.member, loss.cause, absl::Seconds(3), loss.activity}}};
   h.Attach(p[0], claim);
   ASSERT_THAT(h.BrokenEvents(p[1].stream), SizeIs(1));
-  EXPECT_EQ(h.BrokenEvents(p[1].stream)[0].reason, told.reason);
-  EXPECT_EQ(Text(h, h.Barrier(p[1])), told.reason);
+  EXPECT_EQ(h.BrokenEvents(p[1].stream)[0].reason, broken.reason);
+  EXPECT_EQ(Text(h, h.Barrier(p[1])), broken.reason);
   EXPECT_EQ(h.coordinator().Outcome()->code(), absl::StatusCode::kAborted);
   h.Recover(p[2], 0);
   EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted) << "it was lost";
 }
 
-TEST(RecoveryTest, OneClaimOfAFinishedGroupMakesItSoForAll) {
+TEST(RecoveryTest, OneClaimOfAFinishedGroupFinishesItForAll) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.SendAt(p[0], 0, CollectiveKind::kBarrier);
@@ -302,7 +302,7 @@ TEST(RecoveryTest, WhenOnlyLeaversAreHereTheOthersHaveLeft) {
   EXPECT_TRUE(h.coordinator().Outcome()->ok());
 }
 
-TEST(RecoveryTest, NobodyHereAtTheEndIsALossAndNotALeave) {
+TEST(RecoveryTest, AnEmptyRecoveryIsALossAndNotALeave) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -313,7 +313,7 @@ TEST(RecoveryTest, NobodyHereAtTheEndIsALossAndNotALeave) {
   EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
 }
 
-TEST(RecoveryTest, AMemberThatDiesDuringTheRecoveryBreaksTheEpochForThoseWhoAreHere) {
+TEST(RecoveryTest, AMemberThatDiesDuringTheRecoveryBreaksTheEpoch) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
   h.Restart();
@@ -351,7 +351,7 @@ TEST(RecoveryTest, MalformedClaimsAreRefusedAndChangeNothing) {
   EXPECT_EQ(StateOf(h), JobState::kForming);
 }
 
-TEST(RecoveryTest, WhatIsLeftOfAnEarlierRunGivesWayToAWholeNewOne) {
+TEST(RecoveryTest, RemainsOfAnEarlierRunGiveWayToACompleteNewRun) {
   Harness h(2);
   std::vector<Process> old = h.Formed(2);
   h.TokenOf(h.Acquire(old[0], "unpack", 1));
@@ -430,11 +430,11 @@ TEST(RecoveryTest, NewcomersShareOneListOfTheAwaited) {
   for (Process& newcomer : late) h.Join(newcomer);
   h.Advance(absl::Seconds(1));
   for (const std::vector<Process>& newcomers : {early, late}) {
-    const auto told = h.Events<StillWaiting>(newcomers[0].stream);
-    const auto told_too = h.Events<StillWaiting>(newcomers[1].stream);
-    ASSERT_THAT(told, SizeIs(1));
-    ASSERT_THAT(told_too, SizeIs(1));
-    EXPECT_EQ(told[0].missing, told_too[0].missing) << "each has a list of its own";
+    const auto first = h.Events<StillWaiting>(newcomers[0].stream);
+    const auto second = h.Events<StillWaiting>(newcomers[1].stream);
+    ASSERT_THAT(first, SizeIs(1));
+    ASSERT_THAT(second, SizeIs(1));
+    EXPECT_EQ(first[0].missing, second[0].missing) << "each has a list of its own";
   }
 }
 
@@ -455,7 +455,7 @@ std::string ActivityOf(Harness& h, size_t member) {
   return h.coordinator().GetStatus(h.now()).members.at(member).activity;
 }
 
-TEST(RecoveryTest, ACallThatIsServedAtOnceAfterwardsIsNotOneThatGoesOn) {
+TEST(RecoveryTest, ADeferredCallThatIsServedAtOnceIsNotShownAsWaiting) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();
@@ -470,7 +470,7 @@ TEST(RecoveryTest, ACallThatIsServedAtOnceAfterwardsIsNotOneThatGoesOn) {
   EXPECT_EQ(ActivityOf(h, 0), "last completed CompleteLease('work') 20m ago");
 }
 
-TEST(RecoveryTest, ACallThatIsRefusedAfterwardsIsNotOneThatGoesOn) {
+TEST(RecoveryTest, ADeferredCallThatIsRefusedIsNotShownAsWaiting) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.Restart();

@@ -32,7 +32,7 @@ class RosterTest : public ::testing::Test {
   std::vector<Process> p_;
 };
 
-TEST_F(RosterTest, OneOfAllIsAsked) {
+TEST_F(RosterTest, OneClaimantIsAsked) {
   for (size_t rank = 0; rank < 4; ++rank) Claims(rank);
   EXPECT_TRUE(IsAsked(0));
   EXPECT_EQ(h_.Events<NeedRoster>(p_[0].stream).at(0).epoch, p_[0].epoch);
@@ -52,7 +52,7 @@ TEST_F(RosterTest, ADaemonThatKnowsTheEpochAsksNobody) {
   EXPECT_FALSE(IsAsked(1));
 }
 
-TEST_F(RosterTest, WhoDoesNotAnswerWithinASecondIsFollowedByTheNext) {
+TEST_F(RosterTest, AfterASecondTheNextClaimantIsAsked) {
   for (size_t rank = 0; rank < 3; ++rank) Claims(rank);
   h_.Advance(absl::Milliseconds(999));
   EXPECT_FALSE(IsAsked(1));
@@ -68,7 +68,7 @@ TEST_F(RosterTest, WhoDoesNotAnswerWithinASecondIsFollowedByTheNext) {
   EXPECT_EQ(state(), JobState::kRunning);
 }
 
-TEST_F(RosterTest, WhenTheStreamOfWhoWasAskedEndsTheNextIsAskedAtOnce) {
+TEST_F(RosterTest, IfTheClaimantsStreamEndsTheNextIsAskedAtOnce) {
   for (size_t rank = 0; rank < 3; ++rank) Claims(rank);
   h_.CloseStream(p_[1]);
   EXPECT_FALSE(IsAsked(2)) << "it was not asked";
@@ -82,7 +82,7 @@ TEST_F(RosterTest, WhenTheStreamOfWhoWasAskedEndsTheNextIsAskedAtOnce) {
   EXPECT_EQ(state(), JobState::kRunning);
 }
 
-TEST_F(RosterTest, ARosterThatIsRefusedIsFollowedByTheNextClaimants) {
+TEST_F(RosterTest, AfterARefusedRosterTheNextClaimantIsAsked) {
   Claims(0);
   Claims(1);
   Claim claim = ClaimOf(0);
@@ -93,7 +93,7 @@ TEST_F(RosterTest, ARosterThatIsRefusedIsFollowedByTheNextClaimants) {
   EXPECT_TRUE(IsAsked(1));
 }
 
-TEST_F(RosterTest, NoEpochFormsMeanwhileAndNewcomersAreToldWhy) {
+TEST_F(RosterTest, NoEpochFormsBeforeTheRosterIsKnown) {
   Process early = h_.Attached(), late;
   const WaiterId join = h_.Join(early);
   Claims(2);
@@ -109,7 +109,7 @@ TEST_F(RosterTest, NoEpochFormsMeanwhileAndNewcomersAreToldWhy) {
                     HasSubstr("rank 2 (node 'n0', host host-n0, pid 1003)")));
 }
 
-TEST_F(RosterTest, AnEpochWhoseMembersNobodyNamesIsOverWithTheGrace) {
+TEST_F(RosterTest, AnEpochWithoutARosterEndsWithTheGrace) {
   Process newcomer[4];
   WaiterId join[4];
   Claims(0);
@@ -144,7 +144,7 @@ TEST_F(RosterTest, AHigherEpochIsAskedForBeforeTheRecoveryOfALowerOneEnds) {
   EXPECT_EQ(state(), JobState::kRunning);
 }
 
-TEST_F(RosterTest, OfTwoAttachesTheLaterOneCounts) {
+TEST_F(RosterTest, TheLaterOfTwoAttachesCounts) {
   AttachRequest first = h_.AttachOf(p_[1]);
   first.claim = std::make_shared<const Claim>([&] {
     Claim claim = ClaimOf(1);

@@ -73,7 +73,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.cell(7).text, "!7")
         self.assertEqual(self.cell(0).get_attribute("aria-label"), "rank 0: waiting")
         self.assertRegex(self.text("#waits"), r"\d+ min")
-        self.assertFalse(self.browser.find_element("id", "oddities").is_displayed())
+        self.assertFalse(self.browser.find_element("id", "mismatches").is_displayed())
         status.content["verdict"] = {"text": "rank 3 is stopped; 75 others wait", "when": 120_000}
         status.content["disagreements"] = ["group 'tp': rank 1 called Barrier('a'), rank 2 called Barrier('b')"]
         self.daemon.show(status)
@@ -119,7 +119,7 @@ class PageTest(unittest.TestCase):
         self.until_text("#state", "failed")
         self.assertIn("killed by signal 9", self.text("#losses"))
         self.assertIn("83 % of 4,000", self.text("#late"))
-        self.assertIn("NCCL 2.27.3", self.text("#oddities"))
+        self.assertIn("NCCL 2.27.3", self.text("#mismatches"))
         self.assertIn("1 call: rank 6", self.text("#leases"))
         self.assertIn("last in 83 % of 4,000 calls", self.text("#detail"))
         self.assertIn("killed by signal 9", self.text("#detail"))
@@ -154,7 +154,7 @@ class PageTest(unittest.TestCase):
         status.content["verdict"] = {"text": evil, "when": 1000}
         self.open(status, "#rank-3")
         self.until_text("#detail", "<img src=x")
-        for part in ("h1", "#reason", "#waits", "#late", "#leases", "#losses", "#timeline", "#oddities", "[role=rowheader]"):
+        for part in ("h1", "#reason", "#waits", "#late", "#leases", "#losses", "#timeline", "#mismatches", "[role=rowheader]"):
             self.assertIn("<img src=x", self.text(part))
         self.assertEqual(self.browser.execute_script("return [typeof window.hacked, document.images.length, document.scripts.length]"),
                          ["undefined", 0, 1])

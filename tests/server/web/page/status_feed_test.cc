@@ -17,26 +17,26 @@ class StatusFeedTest : public ::testing::Test {
   json Ask(const std::string& known = "") { return json::parse(feed_.Answer(known)); }
 
   absl::Duration now_ = absl::Seconds(5);
-  absl::Duration look_takes_;
+  absl::Duration sample_takes_;
   std::string content_ = R"("state":"running")";
   int looks_ = 0;
   StatusFeed feed_{0xabc, [this] { return now_; },
                    [this] {
                      ++looks_;
                      const absl::Duration at = now_;
-                     now_ += look_takes_;
-                     return StatusFeed::Look{at, content_};
+                     now_ += sample_takes_;
+                     return StatusFeed::Sample{at, content_};
                    }};
 };
 
-TEST_F(StatusFeedTest, TellsTheContentAndWhenItWasSo) {
+TEST_F(StatusFeedTest, ReturnsTheContentWithItsTime) {
   const json answer = Ask();
   EXPECT_EQ(answer["state"], "running");
   EXPECT_EQ(answer["now"], 5000);
   EXPECT_EQ(answer["poll"], 1000);
 }
 
-TEST_F(StatusFeedTest, ManyViewersCostOneLookASecond) {
+TEST_F(StatusFeedTest, ManyViewersCostOneSampleASecond) {
   for (int i = 0; i < 100; ++i) Ask();
   EXPECT_EQ(looks_, 1);
   now_ += absl::Milliseconds(999);
@@ -47,14 +47,14 @@ TEST_F(StatusFeedTest, ManyViewersCostOneLookASecond) {
   EXPECT_EQ(looks_, 2);
 }
 
-TEST_F(StatusFeedTest, TellsTheTimeAndNotThatOfTheLookAlone) {
+TEST_F(StatusFeedTest, ReturnsTheCurrentTimeToo) {
   Ask();
   now_ += absl::Milliseconds(700);
   EXPECT_EQ(Ask()["now"], 5700);
   EXPECT_EQ(Ask()["at"], 5000);
 }
 
-TEST_F(StatusFeedTest, WhatIsKnownIsNotSentAgain) {
+TEST_F(StatusFeedTest, AKnownVersionIsNotSentAgain) {
   const std::string version = Ask()["version"];
   now_ += absl::Seconds(2);
   json answer = Ask(version);
@@ -74,13 +74,13 @@ TEST_F(StatusFeedTest, AVersionOfAnotherDaemonIsNotKnown) {
   StatusFeed other(
       0xdef, [this] { return now_; },
       [this] {
-        return StatusFeed::Look{now_, content_};
+        return StatusFeed::Sample{now_, content_};
       });
   EXPECT_EQ(json::parse(other.Answer(version))["state"], "running");
 }
 
-TEST_F(StatusFeedTest, WhereALookTakesLongThereAreFewer) {
-  look_takes_ = absl::Milliseconds(100);
+TEST_F(StatusFeedTest, SlowSamplesAreTakenLessOften) {
+  sample_takes_ = absl::Milliseconds(100);
   EXPECT_EQ(Ask()["poll"], 2000);
   now_ += absl::Milliseconds(1500);
   Ask();

@@ -35,7 +35,7 @@ class StatusJsonTest : public ::testing::Test {
   const core::Time start_;
 };
 
-TEST_F(StatusJsonTest, SaysWhoWaitsForWhom) {
+TEST_F(StatusJsonTest, ListsWaitsAndMissingRanks) {
   std::vector<Process> p = harness_.Formed(3);
   harness_.Advance(absl::Seconds(2));
   harness_.Barrier(p[1], "epoch 1");
@@ -66,7 +66,7 @@ TEST_F(StatusJsonTest, NamesTheNodesThatHaveLongIds) {
   EXPECT_EQ(status["texts"][status["members"][0][1].get<size_t>()], id);
 }
 
-TEST_F(StatusJsonTest, OfAJobThatStandsStillStaysTheSame) {
+TEST_F(StatusJsonTest, IsStableWhileTheJobStandsStill) {
   std::vector<Process> p = harness_.Formed(3);
   harness_.Barrier(p[1], "epoch 1");
   harness_.Acquire(p[0], "unpack", 1);
@@ -78,7 +78,7 @@ TEST_F(StatusJsonTest, OfAJobThatStandsStillStaysTheSame) {
   EXPECT_EQ(Status()["leases"][0]["waiters"], 1);
 }
 
-TEST_F(StatusJsonTest, TellsLossesAndWhen) {
+TEST_F(StatusJsonTest, ListsLossesWithTheirTimes) {
   std::vector<Process> p = harness_.Formed(3);
   harness_.Advance(absl::Seconds(7));
   harness_.ReportExit(p[2], /*signaled=*/true, 9);
@@ -90,7 +90,7 @@ TEST_F(StatusJsonTest, TellsLossesAndWhen) {
   EXPECT_EQ(status["timeline"].back()[1], 2);
 }
 
-TEST_F(StatusJsonTest, WhatIsNoUtf8OrLooksLikeMarkupIsText) {
+TEST_F(StatusJsonTest, InvalidUtf8AndMarkupBecomeText) {
   core::JobStatus job;
   job.members.resize(1);
   job.members[0].member.node_id = "<img src=x onerror=alert(1)>";
@@ -105,7 +105,7 @@ TEST_F(StatusJsonTest, WhatIsNoUtf8OrLooksLikeMarkupIsText) {
   EXPECT_EQ(status["texts"][row[kWaitsIn].get<size_t>()], job.members[0].waiting_in);
 }
 
-TEST_F(StatusJsonTest, TellsTheVerdictOnceThereIsOne) {
+TEST_F(StatusJsonTest, HasTheVerdictOnceKnown) {
   core::JobStatus job;
   const auto verdict = [&] {
     const std::string text = StatusJson({job, start_ + absl::Seconds(9), absl::Seconds(9), {}},
@@ -121,7 +121,7 @@ TEST_F(StatusJsonTest, TellsTheVerdictOnceThereIsOne) {
   EXPECT_EQ(verdict(), json::parse(R"({"text":"rank 3 is stopped","when":5000})"));
 }
 
-TEST_F(StatusJsonTest, OfManyLeasesTheFirstAreListedAndTheOthersCounted) {
+TEST_F(StatusJsonTest, ManyLeasesAreListedInPartAndCounted) {
   core::JobStatus job;
   for (int i = 0; i < 1000; ++i) {
     core::LeaseStatus lease;

@@ -21,7 +21,7 @@ class StatusPageTest : public ::testing::Test {
   const std::map<std::string, Page> pages_ = StatusPages(std::make_shared<StatusFeed>(
       7, [] { return absl::ZeroDuration(); },
       [] {
-        return StatusFeed::Look{absl::Seconds(1), R"("job":"train")"};
+        return StatusFeed::Sample{absl::Seconds(1), R"("job":"train")"};
       }));
 };
 
@@ -44,7 +44,7 @@ TEST_F(StatusPageTest, NothingIsInlineOrFromElsewhere) {
   }
 }
 
-TEST_F(StatusPageTest, TheStatusIsSentToThoseWhoDoNotHaveIt) {
+TEST_F(StatusPageTest, TheStatusIsSentOnlyIfItChanged) {
   EXPECT_THAT(Get("/api/status").body, HasSubstr("train"));
   EXPECT_EQ(Get("/api/status").content_type, "application/json");
   EXPECT_THAT(Get("/api/status", "7-1").body, Not(HasSubstr("train")));

@@ -1,0 +1,179 @@
+#include "client/gloo/communicator_teardown.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/gloo/connections/sigpipe_guard.h"
+#include "client/src/base/steady_clock.h"
+#include "client/src/data_plane/broken_peers.h"
+#include "client/src/group/rank_names.h"
+
+namespace muster::internal {
+namespace {
+
+bool HasFailed(const EndedPeer& peer) { return !peer.notice || peer.notice->failed; }
+
+// Returns the peer to blame, if one has failed. Prefers a peer that has left a notice, since it
+// knows more than this rank can see, to a peer that died without a notice.
+std::optional<EndedPeer> FindFailedPeer(const std::vector<EndedPeer>& ended) {
+  std::optional<EndedPeer> silent;
+  for (const EndedPeer& peer : ended) {
+    if (!HasFailed(peer)) continue;
+    if (peer.notice) return peer;
+    if (!silent) silent = peer;
+  }
+  return silent;
+}
+
+}  // namespace
+
+CommunicatorTeardown::CommunicatorTeardown(const Group& group, Interrupter* interrupter,
+                                           std::function<void()> close)
+    : group_(group), interrupter_(interrupter), close_(std::move(close)) {}
+
+void CommunicatorTeardown::Add(EndNoticeChannel* channel) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    channels_.push_back(channel);
+  }
+  interrupter_->SetPeriodicCheck([this] { CheckPeers(); });
+}
+
+void CommunicatorTeardown::CheckPeers() {
+  if (FindFailedPeer(EndedPeers())) interrupter_->Raise(absl::UnavailableError(""));
+}
+
+std::vector<EndedPeer> CommunicatorTeardown::EndedPeers() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::map<int, EndedPeer> by_rank;
+  for (EndNoticeChannel* channel : channels_) {
+    for (EndedPeer& peer : channel->EndedPeers()) {
+      EndedPeer& known = by_rank[peer.rank];
+      known.rank = peer.rank;
+      if (!known.notice) known.notice = std::move(peer.notice);
+    }
+  }
+  std::vector<EndedPeer> ended;
+  for (auto& [rank, peer] : by_rank) ended.push_back(std::move(peer));
+  return ended;
+}
+
+absl::Status CommunicatorTeardown::Fail(const Operation& operation, const Deadline& deadline,
+                                        const CallFailure& failure) {
+  EndNotice notice{group_.rank(), true, ""};
+  absl::Status status = ExplainInterruption(operation, deadline.timeout(), failure);
+  if (status.ok()) status = ExplainPeerFailure(operation, deadline, failure, &notice);
+  if (notice.reason.empty()) notice.reason = status.ToString();
+  // If a member was lost, the job tells the peers, with a better error than this rank has.
+  Close(absl::IsAborted(status) ? nullptr : &notice);
+  interrupter_->Raise(status);
+  return status;
+}
+
+void CommunicatorTeardown::Finish() {
+  const EndNotice notice{group_.rank(), false, "it destroyed its communicator"};
+  Close(&notice);
+}
+
+// Returns OK if a broken connection ended the operation.
+absl::Status CommunicatorTeardown::ExplainInterruption(const Operation& operation,
+                                                       absl::Duration timeout,
+                                                       const CallFailure& failure) const {
+  const absl::Status why = interrupter_->status();
+  if (!why.message().empty()) return why;
+  const std::string awaited =
+      failure.awaited.empty()
+          ? ""
+          : absl::StrCat(" while waiting for ", DescribePeers(group_, failure.awaited));
+  switch (why.code()) {
+    case absl::StatusCode::kUnavailable:
+      return absl::OkStatus();
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::DeadlineExceededError(absl::StrCat(
+          operation.Describe(), " did not end within ", absl::FormatDuration(timeout), awaited,
+          "; all ranks must make the same calls in the same order with the same sizes"));
+    case absl::StatusCode::kCancelled:
+      return absl::CancelledError(absl::StrCat(operation.Describe(), " was cancelled", awaited));
+    default:
+      return why;
+  }
+}
+
+// Returns the error of an operation whose peer failed. Sets `*notice` to the peer's notice, if
+// it left one, so that it is passed on.
+absl::Status CommunicatorTeardown::ExplainPeerFailure(const Operation& operation,
+                                                      const Deadline& deadline,
+                                                      const CallFailure& failure,
+                                                      EndNotice* notice) {
+  const std::string& reason = failure.reason;
+  const EndedPeer ended_peer = AwaitEndedPeer(failure.ended, deadline);
+  if (ended_peer.rank < 0) {
+    return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
+  }
+  if (ended_peer.notice) {
+    *notice = *ended_peer.notice;
+    notice->failed = true;
+    return absl::UnavailableError(absl::StrCat(operation.Describe(), ": ",
+                                               DescribePeer(group_, notice->rank),
+                                               " is no longer there: ", notice->reason));
+  }
+  return ExplainBrokenConnection(group_, ended_peer.rank, operation.Describe(),
+                                 reason.empty() ? "it ended in the middle of a message" : reason,
+                                 deadline.Remaining());
+}
+
+// Returns the peer to blame, or else `ended`, which is -1 if the operation saw no peer's end.
+//
+// Gloo reports a broken connection to its buffers one after another, and its thread may be
+// descheduled in between. So the reason may become visible a moment after the operation failed. A
+// failed peer is returned at once; a peer that ended normally only if no failed peer appears within
+// 100 ms. Only an error with no peer to blame, which is rare, takes the full 2 s.
+EndedPeer CommunicatorTeardown::AwaitEndedPeer(int ended, const Deadline& deadline) {
+  constexpr absl::Duration kFailedPeerWait = absl::Milliseconds(100);
+  constexpr absl::Duration kAnyPeerWait = absl::Seconds(2);
+  constexpr std::chrono::milliseconds kPoll(1);
+  const SteadyTime start = SteadyClock::now();
+  const absl::Duration max_wait =
+      std::max(kFailedPeerWait, std::min(kAnyPeerWait, deadline.Left()));
+  for (;;) {
+    const std::vector<EndedPeer> peers = EndedPeers();
+    if (const std::optional<EndedPeer> failed = FindFailedPeer(peers)) return *failed;
+    const absl::Duration waited = Between(start, SteadyClock::now());
+    if (waited >= kFailedPeerWait) {
+      if (!peers.empty()) return peers.front();
+      if (ended >= 0 || waited >= max_wait) return EndedPeer{ended, std::nullopt};
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+void CommunicatorTeardown::Close(const EndNotice* notice) {
+  std::vector<EndNoticeChannel*> channels;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    channels.swap(channels_);
+  }
+  if (channels.empty()) return;
+  const SigpipeGuard guard;
+  interrupter_->SetPeriodicCheck(nullptr);  // afterwards no thread uses the channels
+  if (notice != nullptr) {
+    std::vector<int> unnotified = Peers();
+    std::reverse(channels.begin(), channels.end());
+    for (EndNoticeChannel* channel : channels) unnotified = channel->Notify(*notice, unnotified);
+  }
+  close_();
+}
+
+std::vector<int> CommunicatorTeardown::Peers() const {
+  std::vector<int> peers;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    if (rank != group_.rank()) peers.push_back(rank);
+  }
+  return peers;
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,258 @@
+#ifndef MUSTER_CLIENT_SRC_NODE_FAN_IN_SLOTS_H_
+#define MUSTER_CLIENT_SRC_NODE_FAN_IN_SLOTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/src/node/contribution.h"
+#include "client/src/node/shared_bytes.h"
+#include "client/src/node/slot_word.h"
+
+namespace muster::internal {
+
+using SlotFutex = std::atomic<uint32_t>;
+static_assert(SlotFutex::is_always_lock_free && sizeof(SlotFutex) == sizeof(uint32_t));
+
+// One member's part of the shared memory of one group.
+struct SharedSlot {
+  SlotFutex* word;
+  SharedBytes content;  // the posted contribution; written by the slot's owner only
+  SharedBytes result;   // the result this member published as a sender; written by it only
+};
+
+// An arrival that this member has taken in order to send it.
+struct TakenPart {
+  uint32_t member;  // index among the node's members
+  SlotWord word;    // the slot's word while this member holds the part
+  Contribution contribution;
+};
+
+// The slots of one group on one node, as one member sees them. Each member owns one slot.
+//
+//   slots.Post(contribution);                     // arrive
+//   std::vector<TakenPart> batch = slots.Take(n); // the last member takes the slots of all,
+//   ... send the batch to the daemon ...
+//   slots.Publish(batch, completed, result);      // and hands the answer to their owners
+//   slots.TakeAnswer(word, n, &answer);           // each owner reads the answer
+//
+// FanInRound decides which of these a member calls, and when. The rules are in docs/node-fan-in.md,
+// with the state diagram and the reason for each memory order. Read it before you change this file.
+//
+// Only the owner posts to a slot (kEmpty to kArrived) and revokes it (any state to kEmpty). Any
+// member may take an arrived slot (kArrived to kTaken), and only the member that took it may answer
+// or release it. Every member but the owner changes a slot by compare-and-swap from the exact word
+// that it has seen. There are no locks. If a member dies at any instruction, the owners of the
+// slots that it took revoke them after a while.
+//
+// Two races decide the memory orders:
+//   * Two members post last, at the same time. Each scans the other's slot after its post. Posts
+//     and scans are seq_cst, so at least one of them sees both posts and sends the batch.
+//   * A slow sender may still copy a slot's old content. Then the owner revokes the slot and posts
+//     again. The sender reads the word again after the copy, sees another generation and drops the
+//     copy (a seqlock, whose sequence number is the slot's word).
+//
+// `Hooks` has Wait(word, expected, nanos) and Wake(word), a futex, and Step(). In tests, another
+// member may run at each Step(). In production, Step() does nothing. Tests:
+// tests/client/node/fan_in_slots_test.cc and fan_in_*_test.cc.
+template <class Hooks>
+class FanInSlots {
+ public:
+  // `slots` belong to all members of the node. `group` lists the members that are in the group,
+  // including `self`.
+  FanInSlots(std::vector<SharedSlot> slots, std::vector<uint32_t> group, uint32_t self)
+      : slots_(std::move(slots)), group_(std::move(group)), self_(self) {}
+
+  uint32_t self() const { return self_; }
+  // Returns the number of members of the group on this node.
+  size_t members() const { return group_.size(); }
+  SlotWord OwnWord() const { return Load(self_, std::memory_order_acquire); }
+
+  // Posts this member's arrival. Its slot must be empty. Returns false, with nothing posted, if the
+  // contribution does not fit. A post counts as a send: from now on, another member may send it.
+  bool Post(const Contribution& contribution) {
+    const std::string bytes = EncodeContribution(contribution);
+    SharedBytes& content = slots_[self_].content;
+    if (bytes.size() > content.capacity()) return false;
+    const SlotWord before = OwnWord();
+    // A slow sender may still be copying the old content. Because of this fence, if it reads any of
+    // the new content, it also sees that the slot's word has changed, and drops the copy.
+    std::atomic_thread_fence(std::memory_order_release);
+    Hooks::Step();
+    content.Write(bytes, Hooks::Step);
+    Hooks::Step();
+    slots_[self_].word->exchange(before.Posted(contribution.sequence).bits(),
+                                 std::memory_order_seq_cst);
+    return true;
+  }
+
+  // Marks that this member makes its own call at this number, so that no member waits for it. The
+  // slot must be empty.
+  void Skip(uint64_t sequence) {
+    const SlotWord passed = OwnWord().Posted(sequence).With(SlotState::kEmpty);
+    Hooks::Step();
+    slots_[self_].word->exchange(passed.bits(), std::memory_order_seq_cst);
+    if (MoreMayArrive(sequence)) return;
+    // The arrived members waited only for this one. Waking one of them is enough: it sends the
+    // batch.
+    for (const uint32_t member : group_) {
+      Hooks::Step();
+      const SlotWord word = Load(member, std::memory_order_acquire);
+      if (word.state != SlotState::kArrived || word.sequence != SlotWord::Low(sequence)) continue;
+      return Hooks::Wake(slots_[member].word);
+    }
+  }
+
+  // Returns whether a member of the group may still post at this number: its slot does not show the
+  // number yet.
+  bool MoreMayArrive(uint64_t sequence) const {
+    const uint32_t low = SlotWord::Low(sequence);
+    for (const uint32_t member : group_) {
+      Hooks::Step();
+      const SlotWord word = Load(member, std::memory_order_seq_cst);
+      if (word.generation == 0 || word.sequence != low) return true;
+    }
+    return false;
+  }
+
+  // Takes this member's own arrival at this number, and the arrivals of other members that may go
+  // into one batch with it. Its own part comes first. Returns an empty batch, and takes nothing, if
+  // its own arrival cannot be taken. Before the next Take(), the caller must pass the batch to
+  // Publish() or Release(), and empty its own slot with Revoke().
+  std::vector<TakenPart> Take(uint64_t sequence) {
+    std::vector<TakenPart> parts;
+    const std::optional<TakenPart> own = TakeSlot(self_, sequence);
+    if (!own) return parts;
+    parts.push_back(*own);
+    for (const uint32_t member : group_) {
+      if (member == self_) continue;
+      std::optional<TakenPart> part = TakeSlot(member, sequence);
+      if (!part) continue;
+      if (part->contribution.CanShareBatchWith(own->contribution)) {
+        parts.push_back(*std::move(part));
+      } else {
+        ReleaseSlot(*part);
+      }
+    }
+    return parts;
+  }
+
+  // Publishes the result to the members of the parts whose indices are in `completed`, and releases
+  // the other parts. If the result does not fit, releases all. Skips this member's own part.
+  void Publish(const std::vector<TakenPart>& parts, const std::vector<uint32_t>& completed,
+               const Result& result) {
+    const std::string bytes = EncodeResult(result);
+    SharedBytes& area = slots_[self_].result;
+    std::vector<bool> answered(parts.size());
+    if (bytes.size() <= area.capacity()) {
+      Hooks::Step();
+      area.Write(bytes, Hooks::Step);
+      for (const uint32_t index : completed) answered.at(index) = true;
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].member == self_) continue;
+      answered[i] ? End(parts[i], SlotState::kAnswered) : ReleaseSlot(parts[i]);
+    }
+  }
+
+  // Releases the parts, so that their owners make their own calls. Skips this member's own part.
+  void Release(const std::vector<TakenPart>& parts) {
+    for (const TakenPart& part : parts) {
+      if (part.member != self_) ReleaseSlot(part);
+    }
+  }
+
+  // Reads the result that a sender published for this member, and empties the slot. `answered` is
+  // this slot's word, in state kAnswered. Returns false if another thread has revoked the slot.
+  // Leaves `*result` at nullopt if there is no valid result for this number.
+  bool TakeAnswer(SlotWord answered, uint64_t sequence, std::optional<Result>* result) {
+    if (answered.by < slots_.size()) {
+      Hooks::Step();
+      const std::optional<std::string> bytes = slots_[answered.by].result.Read(Hooks::Step);
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (bytes) *result = DecodeResult(*bytes);
+      if (*result && (*result)->sequence != sequence) result->reset();
+    }
+    return Change(self_, answered, answered.With(SlotState::kEmpty));
+  }
+
+  // Revokes this member's arrival, and wakes its thread that waits for the slot. Returns the old
+  // word: if its state was kTaken, the arrival may have been sent, or may still be sent. Any thread
+  // of the owner may call this.
+  SlotWord Revoke() {
+    Hooks::Step();
+    const uint32_t bits =
+        slots_[self_].word->fetch_and(SlotWord::kEmptied, std::memory_order_acq_rel);
+    if (SlotWord::Of(bits).state != SlotState::kEmpty) Hooks::Wake(slots_[self_].word);
+    return SlotWord::Of(bits);
+  }
+
+  // Blocks until the word of this member's slot differs from `seen`, for at most `nanos`. May
+  // return early.
+  void Wait(SlotWord seen, int64_t nanos) const {
+    Hooks::Step();
+    Hooks::Wait(slots_[self_].word, seen.bits(), nanos);
+  }
+
+ private:
+  SlotWord Load(uint32_t member, std::memory_order order) const {
+    return SlotWord::Of(slots_[member].word->load(order));
+  }
+
+  bool Change(uint32_t member, SlotWord from, SlotWord to) const {
+    uint32_t expected = from.bits();
+    Hooks::Step();
+    return slots_[member].word->compare_exchange_strong(expected, to.bits(),
+                                                        std::memory_order_acq_rel);
+  }
+
+  // Takes one arrival. Returns nullopt if the slot has no arrival at this number, or has been
+  // revoked.
+  std::optional<TakenPart> TakeSlot(uint32_t member, uint64_t sequence) {
+    Hooks::Step();
+    const SlotWord word = Load(member, std::memory_order_acquire);
+    if (word.state != SlotState::kArrived || word.sequence != SlotWord::Low(sequence)) {
+      return std::nullopt;
+    }
+    const SlotWord taken = word.TakenBy(self_);
+    if (!Change(member, word, taken)) return std::nullopt;
+    std::optional<Contribution> contribution = Copy(member, taken);
+    if (!contribution) {
+      Change(member, taken, taken.With(SlotState::kReleased));
+      Hooks::Wake(slots_[member].word);
+      return std::nullopt;
+    }
+    return TakenPart{member, taken, *std::move(contribution)};
+  }
+
+  // Copies the content of a taken slot. Returns nullopt if its owner has revoked it meanwhile, or
+  // the content is malformed.
+  std::optional<Contribution> Copy(uint32_t member, SlotWord taken) const {
+    Hooks::Step();
+    const std::optional<std::string> bytes = slots_[member].content.Read(Hooks::Step);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    Hooks::Step();
+    if (Load(member, std::memory_order_relaxed).bits() != taken.bits() || !bytes) {
+      return std::nullopt;
+    }
+    return DecodeContribution(*bytes);
+  }
+
+  void ReleaseSlot(const TakenPart& part) { End(part, SlotState::kReleased); }
+  void End(const TakenPart& part, SlotState how) {
+    if (!Change(part.member, part.word, part.word.With(how))) return;
+    Hooks::Step();
+    Hooks::Wake(slots_[part.member].word);
+  }
+
+  std::vector<SharedSlot> slots_;
+  const std::vector<uint32_t> group_;
+  const uint32_t self_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_NODE_FAN_IN_SLOTS_H_
