@@ -10,7 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/c/boundary.h"
 #include "client/c/handles.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 #include "muster/c.h"
 
 namespace muster::internal::c {

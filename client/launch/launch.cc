@@ -12,9 +12,9 @@
 #include "client/launcher/process/gpu_count.h"
 #include "client/src/base/exit_code_note.h"
 #include "client/src/environment/unknown_variables.h"
-#include "common/exit_codes.h"
-#include "common/host_port.h"
-#include "common/writable_folder.h"
+#include "common/process/exit_codes.h"
+#include "common/names/host_port.h"
+#include "common/process/writable_folder.h"
 
 namespace muster::internal {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "common/process_secret.h"
-#include "common/steady_now.h"
+#include "common/credentials/process_secret.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

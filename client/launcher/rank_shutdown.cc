@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/rank_ranges.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

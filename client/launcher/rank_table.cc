@@ -12,8 +12,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/plan/master_port.h"
-#include "common/process_secret.h"
-#include "common/steady_now.h"
+#include "common/credentials/process_secret.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

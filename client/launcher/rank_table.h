@@ -17,7 +17,7 @@
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/rank_starter.h"
-#include "common/activity_reader.h"
+#include "common/memory/activity_reader.h"
 
 namespace muster::launcher {
 

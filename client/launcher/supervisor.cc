@@ -16,7 +16,7 @@
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
 #include "client/observe/bundle/bundle.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::observe {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 extern char** environ;
 

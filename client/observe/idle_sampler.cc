@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "client/observe/bounded_work.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::observe {
 namespace {

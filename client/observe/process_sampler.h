@@ -12,7 +12,7 @@
 
 #include "absl/time/time.h"
 #include "client/observe/proc/proc.h"
-#include "common/process_condition.h"
+#include "common/rpc/process_condition.h"
 
 // Finds out what a process without progress is doing. The launcher inspects its ranks with it:
 //

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/overloaded.h"
-#include "common/utf8.h"
+#include "common/rpc/overloaded.h"
+#include "common/text/utf8.h"
 #include "server/core/coordinator_impl.h"
 
 namespace muster::core {

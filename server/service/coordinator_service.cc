@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/rpcs.h"
+#include "common/rpc/rpcs.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
@@ -103,7 +103,7 @@ template <template <typename> typename WithMethod, typename Base>
 constexpr size_t kMethods<WithMethod<Base>> = 1 + kMethods<Base>;
 
 static_assert(AllRequests::kSize == kMethods<v1::CoordinatorService::CallbackService>,
-              "an rpc of coordinator.proto has no row in common/rpcs.h");
+              "an rpc of coordinator.proto has no row in common/rpc/rpcs.h");
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::service {
 namespace {

@@ -1,7 +1,7 @@
 #include "server/web/answer.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 #include "server/service/base/listen_address.h"
 
 namespace muster::web {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 #include "spdlog/logger.h"
 
 namespace muster::web {

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tests/bench/rank_processes.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 

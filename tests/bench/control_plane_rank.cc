@@ -29,7 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "bench/bare.grpc.pb.h"
-#include "common/grpc_status.h"
+#include "common/rpc/grpc_status.h"
 #include "muster/job.h"
 #include "tests/bench/clocks.h"
 

@@ -8,8 +8,8 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "tests/server/service/crowd.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process_usage.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process_usage.h"
 
 namespace muster::testing {
 namespace {

@@ -23,8 +23,8 @@
 #include "tests/bench/callers_folder.h"
 #include "tests/bench/median.h"
 #include "tests/bench/rank_processes.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

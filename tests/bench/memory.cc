@@ -18,8 +18,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/server/service/test_member.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process_usage.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process_usage.h"
 
 namespace muster::testing {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/time/time.h"
 #include "tests/bench/recovery_member.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 

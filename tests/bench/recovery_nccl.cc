@@ -16,7 +16,7 @@
 #include "tests/bench/median.h"
 #include "tests/bench/recovery_job.h"
 #include "tests/nccl/libraries.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "grpcpp/grpcpp.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "nlohmann/json.hpp"
@@ -26,9 +26,9 @@
 #include "tests/bench/clocks.h"
 #include "tests/bench/rank_processes.h"
 #include "tests/bench/scale_swarm.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
-#include "tests/util/process_usage.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/process_usage.h"
 
 namespace muster::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include "muster/communicator.h"
 #include "muster/log.h"
 #include "tests/client/recording_backend.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster {
 namespace {

@@ -16,7 +16,7 @@
 #include "client/src/base/outcome.h"
 #include "client/src/environment/identity.h"
 #include "client/src/environment/process_fingerprint.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "muster/call_options.h"
 #include "muster/log.h"
 #include "muster/version.h"

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/activity_publisher.h"
-#include "common/activity_reader.h"
+#include "common/memory/activity_publisher.h"
+#include "common/memory/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/recording_backend.h"

@@ -10,7 +10,7 @@
 
 #include "client/src/base/exit_code_note.h"
 #include "muster/job.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster {
 namespace {

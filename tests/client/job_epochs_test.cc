@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "muster/job.h"
-#include "tests/util/stub_control_plane.h"
+#include "tests/util/fakes/stub_control_plane.h"
 
 namespace muster::testing {
 namespace {

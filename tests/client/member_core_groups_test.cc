@@ -11,7 +11,7 @@
 
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages/messages.h"
-#include "common/group_digest.h"
+#include "common/names/group_digest.h"
 
 namespace muster::internal {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster::internal {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "muster/exit_code.h"
 #include "muster/job.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster {
 namespace {

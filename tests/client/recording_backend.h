@@ -11,7 +11,7 @@
 #include "client/src/data_plane/backend.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster::testing {
 

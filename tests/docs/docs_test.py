@@ -150,13 +150,13 @@ class HeadersTest(unittest.TestCase):
 
 class VariablesTest(unittest.TestCase):
     def test_variables_in_code_are_known(self):
-        known = set(re.findall(r'"(MUSTER_[A-Z0-9_]+)"', text_of("common/known_variables.cc")))
+        known = set(re.findall(r'"(MUSTER_[A-Z0-9_]+)"', text_of("common/process/known_variables.cc")))
         self.assertGreater(len(known), 50)
         for folder in ("client", "server", "common"):
             for path in sorted((TREE / folder).rglob("*.cc")) + sorted((TREE / folder).rglob("*.h")):
                 for name in re.findall(r'"(MUSTER_[A-Z0-9_]*[A-Z0-9])"', path.read_text(encoding="utf-8")):
                     if not name.startswith("MUSTER_TEST_"):
-                        self.assertIn(name, known, f"{path.relative_to(TREE)}: not in common/known_variables.cc")
+                        self.assertIn(name, known, f"{path.relative_to(TREE)}: not in common/process/known_variables.cc")
 
 
 class RulesTest(PageTestCase):

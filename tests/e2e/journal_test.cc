@@ -8,8 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/util/ranks.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/job/ranks.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/daemon.h"
-#include "tests/util/test_pipe.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/test_pipe.h"
 
 namespace muster::testing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace muster::testing {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/ranks.h"
-#include "tests/util/tcp_proxy.h"
+#include "tests/util/job/ranks.h"
+#include "tests/util/network/tcp_proxy.h"
 
 namespace muster::testing {
 namespace {

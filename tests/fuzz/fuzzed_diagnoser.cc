@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "server/service/conversion/request_conversion.h"
 #include "server/service/conversion/response_conversion.h"
 #include "tests/fuzz/promises.h"

@@ -12,7 +12,7 @@
 #include "server/journal/journal.pb.h"
 #include "server/journal/replay/reader.h"
 #include "tests/fuzz/fuzzed_journal.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::fuzz {
 namespace {

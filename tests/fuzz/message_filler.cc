@@ -3,7 +3,7 @@
 #include <iterator>
 #include <limits>
 
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "server/core/coordinator.h"
 #include "server/service/conversion/request_conversion.h"
 

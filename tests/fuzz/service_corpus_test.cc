@@ -13,7 +13,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/fuzz/fuzzed_service.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::fuzz {
 namespace {

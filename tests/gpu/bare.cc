@@ -5,7 +5,7 @@
 
 #include "absl/time/time.h"
 #include "tests/gpu/gpu_device.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::gpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::gpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
 
 namespace muster::gpu {
 

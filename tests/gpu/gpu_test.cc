@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/gpu/suite.h"
 #include "tests/nccl/libraries.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::gpu {
 namespace {

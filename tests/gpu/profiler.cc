@@ -6,10 +6,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/activity_reader.h"
+#include "common/memory/activity_reader.h"
 #include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::gpu {
 namespace {

@@ -15,8 +15,8 @@
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "tests/gpu/gpu_ranks.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
 
 namespace muster::gpu {
 namespace {

@@ -31,7 +31,7 @@ for page in "${pages[@]}"; do
   done
   ! grep -E '^(Exit status|For example|Examples):' <<< "$text" || fail "this stands outside of its section"
   while read -r variable; do
-    grep -q "\"$variable\"" common/known_variables.cc || fail "it names $variable, which is no variable"
+    grep -q "\"$variable\"" common/process/known_variables.cc || fail "it names $variable, which is no variable"
   done < <(grep -oE 'MUSTER_[A-Z_]+[A-Z]' <<< "$text")
 done
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

@@ -21,7 +21,7 @@
 #include "absl/strings/strip.h"
 #include "muster/communicator.h"
 #include "muster/job.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -2,7 +2,7 @@
 #define MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
 
 #include "client/src/protocol/messages/member_requests.h"
-#include "common/rpcs.h"
+#include "common/rpc/rpcs.h"
 #include "server/core/api/effects.h"
 #include "server/service/conversion/response_conversion.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/group_digest.h"
+#include "common/names/group_digest.h"
 #include "tests/simulation/collective_context.h"
 #include "tests/simulation/passing_group_task.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 
 namespace muster::simulation {
 

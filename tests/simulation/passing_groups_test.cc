@@ -24,7 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages/messages.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "server/core/coordinator.h"
 #include "server/service/conversion/event_conversion.h"
 #include "server/service/conversion/request_conversion.h"

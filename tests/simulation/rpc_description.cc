@@ -5,7 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/rpcs.h"
+#include "common/rpc/rpcs.h"
 #include "tests/simulation/collective_context.h"
 #include "tests/simulation/simulated_network.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "server/core/api/options.h"
 #include "tests/simulation/random.h"
 

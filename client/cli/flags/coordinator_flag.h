@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 
 namespace muster::cli {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "common/nearest_name.h"
+#include "common/text/nearest_name.h"
 
 namespace muster::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/inquire/stopped_coordinator.h"
-#include "common/caller_credentials.h"
+#include "common/credentials/caller_credentials.h"
 
 namespace muster::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/credential_files.h"
+#include "common/credentials/credential_files.h"
 
 // Shared by `muster status` and `muster health`, which only query a coordinator.
 namespace muster::cli {

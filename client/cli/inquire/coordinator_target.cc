@@ -3,8 +3,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/flags/coordinator_flag.h"
-#include "common/local_coordinators.h"
-#include "common/utf8.h"
+#include "common/process/local_coordinators.h"
+#include "common/text/utf8.h"
 
 namespace muster::cli {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/credential_files.h"
-#include "common/host_port.h"
+#include "common/credentials/credential_files.h"
+#include "common/names/host_port.h"
 
 namespace muster::cli {
 

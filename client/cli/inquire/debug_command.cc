@@ -18,8 +18,8 @@
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/coordinator/verdict_file.h"
 #include "client/observe/bundle/bundle_folder.h"
-#include "common/exit_codes.h"
-#include "common/steady_now.h"
+#include "common/process/exit_codes.h"
+#include "common/process/steady_now.h"
 
 namespace muster::cli {
 namespace {

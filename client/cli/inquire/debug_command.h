@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/credential_files.h"
+#include "common/credentials/credential_files.h"
 
 namespace muster::cli {
 

@@ -8,7 +8,7 @@
 #include "client/cli/flags/coordinator_flag.h"
 #include "client/cli/inquire/coordinator_query.h"
 #include "client/launcher/coordinator/coordinator_client.h"
-#include "common/exit_codes.h"
+#include "common/process/exit_codes.h"
 
 namespace muster::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/credential_files.h"
+#include "common/credentials/credential_files.h"
 
 namespace muster::cli {
 

@@ -17,10 +17,10 @@
 #include "absl/strings/strip.h"
 #include "client/cli/text/text_table.h"
 #include "client/launcher/outcome/rank_ranges.h"
-#include "common/node_names.h"
-#include "common/operation_names.h"
-#include "common/reflow.h"
-#include "common/utf8.h"
+#include "common/names/node_names.h"
+#include "common/names/operation_names.h"
+#include "common/text/reflow.h"
+#include "common/text/utf8.h"
 
 namespace muster::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/observe/proc/proc.h"
-#include "common/local_coordinators.h"
+#include "common/process/local_coordinators.h"
 
 namespace muster::cli {
 namespace {

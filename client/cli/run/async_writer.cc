@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "client/launcher/process/event_fd.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::cli {
 namespace {

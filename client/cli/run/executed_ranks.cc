@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/process/spawn.h"
-#include "common/writable_folder.h"
+#include "common/process/writable_folder.h"
 
 namespace muster::cli {
 namespace {

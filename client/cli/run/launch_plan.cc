@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/flags/coordinator_flag.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 #define RETURN_IF_ERROR(expression)                       \
   do {                                                    \

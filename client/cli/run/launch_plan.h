@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/launcher/plan/job_plan.h"
-#include "common/cluster_variables.h"
+#include "common/process/cluster_variables.h"
 
 namespace muster::cli {
 
@@ -74,7 +74,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
 // Fills in the flags that were not given:
 //   * the coordinator and the job, from MUSTER_COORDINATOR and MUSTER_JOB
 //   * the place of this node, and the coordinator and the job if they are still open, from the
-//     cluster's variables (common/cluster_variables.h)
+//     cluster's variables (common/process/cluster_variables.h)
 //   * the metrics address of a hosted coordinator, from MUSTER_METRICS_LISTEN
 // Does nothing if `muster run` is itself a rank's program, because the variables are the outer
 // job's.

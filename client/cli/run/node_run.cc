@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/process_end.h"
-#include "common/exit_codes.h"
-#include "common/steady_now.h"
-#include "common/termination_log.h"
+#include "common/process/exit_codes.h"
+#include "common/process/steady_now.h"
+#include "common/process/termination_log.h"
 
 namespace muster::cli {
 namespace {

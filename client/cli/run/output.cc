@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/run/pseudo_terminal.h"
 #include "client/launcher/outcome/process_end.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::cli {
 namespace {

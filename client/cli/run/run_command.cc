@@ -26,9 +26,9 @@
 #include "client/launcher/process/find_program.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
-#include "common/caller_credentials.h"
-#include "common/exit_codes.h"
-#include "common/termination_log.h"
+#include "common/credentials/caller_credentials.h"
+#include "common/process/exit_codes.h"
+#include "common/process/termination_log.h"
 
 namespace muster::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/text/display_width.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 
 namespace muster::internal {
 namespace {

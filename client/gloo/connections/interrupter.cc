@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::internal {
 namespace {

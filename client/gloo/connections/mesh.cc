@@ -9,7 +9,7 @@
 #include "client/gloo/endings/exception.h"
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/group/rank_names.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 #include "gloo/common/error.h"
 #include "gloo/transport/tcp/device.h"
 

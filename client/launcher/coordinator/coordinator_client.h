@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "client/launcher/coordinator/client_group.h"
 #include "client/launcher/outcome/process_end.h"
-#include "common/credential_files.h"
-#include "common/rpcs.h"
+#include "common/credentials/credential_files.h"
+#include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::launcher {

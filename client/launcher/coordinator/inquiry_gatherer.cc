@@ -8,8 +8,8 @@
 #include "absl/time/clock.h"
 #include "client/launcher/coordinator/verdict_file.h"
 #include "client/observe/bundle/bundle_folder.h"
-#include "common/start_thread.h"
-#include "common/steady_now.h"
+#include "common/process/start_thread.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -14,8 +14,8 @@
 #include "client/launcher/plan/node_name.h"
 #include "client/launcher/process/event_fd.h"
 #include "client/observe/idle_sampler.h"
-#include "common/random_bytes.h"
-#include "common/start_thread.h"
+#include "common/credentials/random_bytes.h"
+#include "common/process/start_thread.h"
 
 namespace muster::launcher {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/process/event_fd.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::launcher {
 namespace {

@@ -12,7 +12,7 @@
 #include "client/launcher/process/output_tails.h"
 #include "client/observe/bundle/bundle.h"
 #include "client/observe/process_sampler.h"
-#include "common/activity_reader.h"
+#include "common/memory/activity_reader.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::launcher {

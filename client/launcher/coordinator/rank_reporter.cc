@@ -12,8 +12,8 @@
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/plan/node_name.h"
 #include "client/launcher/process/event_fd.h"
-#include "common/process_secret.h"
-#include "common/start_thread.h"
+#include "common/credentials/process_secret.h"
+#include "common/process/start_thread.h"
 
 namespace muster::launcher {
 namespace {

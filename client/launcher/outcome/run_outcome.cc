@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/rank_ranges.h"
-#include "common/exit_codes.h"
+#include "common/process/exit_codes.h"
 
 namespace muster::launcher {
 namespace {

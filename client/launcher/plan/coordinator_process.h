@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/launcher/process/restart_backoff.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 
 namespace muster::launcher {
 

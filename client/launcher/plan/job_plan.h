@@ -6,8 +6,8 @@
 
 #include "absl/time/time.h"
 #include "client/launcher/plan/coordinator_process.h"
-#include "common/credential_files.h"
-#include "common/host_port.h"
+#include "common/credentials/credential_files.h"
+#include "common/names/host_port.h"
 
 namespace muster::launcher {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 
 namespace muster::launcher {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/launcher/plan/master_port.h"
 #include "client/launcher/process/find_program.h"
-#include "common/activity_board.h"
+#include "common/memory/activity_board.h"
 
 namespace muster::launcher {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/observe/proc/proc.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

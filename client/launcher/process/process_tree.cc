@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/observe/proc/proc.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

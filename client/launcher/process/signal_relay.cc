@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include "client/src/base/exit_code_note.h"
 #include "client/src/base/outcome.h"
 #include "client/src/group/rank_names.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 
 namespace muster::internal {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/device/features.h"
 #include "client/src/group/rank_names.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 namespace {

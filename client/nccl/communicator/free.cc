@@ -10,7 +10,7 @@
 #include "absl/synchronization/notification.h"
 #include "client/nccl/communicator/handle.h"
 #include "client/nccl/device/cuda_device.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 #include "muster/log.h"
 
 namespace muster::internal {

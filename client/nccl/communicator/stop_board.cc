@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 
 namespace muster::internal {
 namespace {

@@ -6,7 +6,7 @@
 #include "client/nccl/communicator/poll_pacer.h"
 #include "client/nccl/communicator/stop.h"
 #include "client/nccl/device/cuda_device.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::internal {
 namespace {

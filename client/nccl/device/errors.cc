@@ -3,7 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/activity_publisher.h"
+#include "common/memory/activity_publisher.h"
 
 namespace muster::nccl_profiler {
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/random_bytes.h"
+#include "common/credentials/random_bytes.h"
 
 namespace muster::observe {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::observe {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/secret_name.h"
+#include "common/text/secret_name.h"
 
 namespace muster::observe {
 namespace {

@@ -12,7 +12,7 @@
 #include "client/observe/helper_program.h"
 #include "client/observe/proc/locks.h"
 #include "client/observe/process_sampler.h"
-#include "common/steady_now.h"
+#include "common/process/steady_now.h"
 
 namespace muster::observe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 absl::Status CheckText(absl::string_view what, absl::string_view name, size_t max_bytes) {

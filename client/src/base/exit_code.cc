@@ -4,8 +4,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code_note.h"
-#include "common/exit_codes.h"
-#include "common/termination_log.h"
+#include "common/process/exit_codes.h"
+#include "common/process/termination_log.h"
 
 namespace muster {
 namespace {

@@ -9,7 +9,7 @@
 #include "client/src/control_plane/grpc/resolve.h"
 #include "client/src/control_plane/remote_control_plane.h"
 #include "client/src/control_plane/serial_control_plane.h"
-#include "common/caller_credentials.h"
+#include "common/credentials/caller_credentials.h"
 
 namespace muster::internal {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 
 namespace muster::internal {
 namespace {

@@ -7,7 +7,7 @@
 #include "client/src/base/cancel_watch.h"
 #include "client/src/base/local_address.h"
 #include "client/src/protocol/messages/messages.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 #include "muster/log.h"
 
 namespace muster::internal {

@@ -9,7 +9,7 @@
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/communicator_name.h"
 #include "client/src/data_plane/started_calls.h"
-#include "common/activity_publisher.h"
+#include "common/memory/activity_publisher.h"
 
 namespace muster::internal {
 namespace {

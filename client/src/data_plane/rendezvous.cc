@@ -9,7 +9,7 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/exit_code_note.h"
 #include "client/src/group/rank_names.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 #include "muster/sdk/v1/peers.pb.h"
 #include "muster/version.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/cancel_watch.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster {
 

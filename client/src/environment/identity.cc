@@ -15,9 +15,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/node_names.h"
-#include "common/process_secret.h"
-#include "common/utf8.h"
+#include "common/names/node_names.h"
+#include "common/credentials/process_secret.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 namespace {

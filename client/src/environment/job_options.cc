@@ -7,8 +7,8 @@
 #include "client/src/base/checks.h"
 #include "client/src/environment/process_placement.h"
 #include "client/src/environment/read_job_options.h"
-#include "common/credential_files.h"
-#include "common/host_port.h"
+#include "common/credentials/credential_files.h"
+#include "common/names/host_port.h"
 
 namespace muster {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/secret_name.h"
-#include "common/utf8.h"
+#include "common/text/secret_name.h"
+#include "common/text/utf8.h"
 #include "muster/version.h"
 
 namespace muster::internal {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/launchers.h"
-#include "common/cluster_variables.h"
+#include "common/process/cluster_variables.h"
 
 namespace muster::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "client/src/environment/variables.h"
-#include "common/known_variables.h"
+#include "common/process/known_variables.h"
 #include "muster/log.h"
 
 namespace muster::internal {

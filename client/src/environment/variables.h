@@ -17,7 +17,7 @@ using Variables = std::map<std::string, std::string>;
 // Returns the variables of this process.
 Variables ProcessVariables();
 
-// Returns a function that looks up variables, as common/cluster_variables.h needs it. `variables`
+// Returns a function that looks up variables, as common/process/cluster_variables.h needs it. `variables`
 // must outlive it.
 inline auto Getter(const Variables& variables) {
   return [&variables](const char* name) -> const char* {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/src/workspace/file_bytes.h"
-#include "common/shared_memory_file.h"
+#include "common/memory/shared_memory_file.h"
 
 namespace muster::internal {
 

@@ -6,7 +6,7 @@
 #include "client/src/base/checks.h"
 #include "client/src/group/group_access.h"
 #include "client/src/group/group_state.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 
 namespace muster::internal {
 namespace {

@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/reduction.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 #include "muster/group.h"
 
 namespace muster::internal {

@@ -5,7 +5,7 @@
 #include "absl/time/time.h"
 #include "client/src/base/outcome.h"
 #include "client/src/group/rank_names.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 #include "muster/job.h"
 
 namespace muster::internal {

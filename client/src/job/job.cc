@@ -16,7 +16,7 @@
 #include "client/src/job/live_jobs.h"
 #include "client/src/job/second_join.h"
 #include "client/src/job/split.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 
 namespace muster {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 
 namespace muster::internal {
 namespace {

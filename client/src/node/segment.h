@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/src/node/fan_in_slots.h"
-#include "common/mapped_memory.h"
-#include "common/shared_memory_file.h"
+#include "common/memory/mapped_memory.h"
+#include "common/memory/shared_memory_file.h"
 
 namespace muster::internal {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/random_bytes.h"
+#include "common/credentials/random_bytes.h"
 
 namespace muster::internal {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/mapped_memory.h"
-#include "common/shared_memory_file.h"
+#include "common/memory/mapped_memory.h"
+#include "common/memory/shared_memory_file.h"
 
 namespace muster::internal {
 

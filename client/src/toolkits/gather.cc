@@ -5,7 +5,7 @@
 #include "client/src/base/outcome.h"
 #include "client/src/group/numbered_group.h"
 #include "client/src/group/share_or_fail.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 
 namespace muster::internal {
 namespace {

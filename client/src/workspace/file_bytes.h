@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/mapped_memory.h"
+#include "common/memory/mapped_memory.h"
 
 namespace muster::internal {
 

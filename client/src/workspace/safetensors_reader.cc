@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/workspace/checksum.h"
 #include "client/src/workspace/safetensors_format.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "nlohmann/json.hpp"
 
 namespace muster::internal {

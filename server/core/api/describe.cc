@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 
 namespace muster::core {
 namespace {

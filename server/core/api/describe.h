@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 #include "server/core/api/basic_types.h"
 #include "server/core/api/requests.h"
 
@@ -41,7 +41,7 @@ std::string MaskNumbers(absl::string_view name);
 
 // Returns text such as "Barrier('epoch 1')" or "Broadcast(root 0, int64, 8 bytes)".
 std::string DescribeOperation(const Operation& operation);
-// Returns text such as "AllGather('x', int32) op 12 of the world"; see common/operation_names.h.
+// Returns text such as "AllGather('x', int32) op 12 of the world"; see common/names/operation_names.h.
 std::string DescribeStep(absl::string_view operation, uint64_t sequence, const GroupName& group);
 
 // Returns "the world" or text such as "group 'tp' (ranks 0,2)".

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "common/type_list.h"
+#include "common/rpc/type_list.h"
 #include "server/core/api/requests.h"
 
 namespace muster::core {

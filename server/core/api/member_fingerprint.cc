@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 #include "server/core/api/describe.h"
 
 namespace muster::core {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/process_condition.h"
+#include "common/rpc/process_condition.h"
 #include "server/core/api/basic_types.h"
 
 // The launchers' observations of the processes of their ranks. The messages of the same names say

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::core {
 namespace {

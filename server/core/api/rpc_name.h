@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "absl/strings/string_view.h"
-#include "common/rpc_table.h"
+#include "common/rpc/rpc_table.h"
 #include "server/core/api/requests.h"
 
 namespace muster::core {

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/group_digest.h"
+#include "common/names/group_digest.h"
 #include "server/core/api/describe.h"
 #include "server/core/api/sequence_limit.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/group_digest.h"
-#include "common/operation_names.h"
+#include "common/names/group_digest.h"
+#include "common/names/operation_names.h"
 #include "server/core/api/describe.h"
 
 namespace muster::core {

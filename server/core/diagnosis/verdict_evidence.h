@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 #include "server/core/diagnosis/verdict.h"
 
 namespace muster::core {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 #include "server/core/api/describe.h"
 #include "server/core/support/bounded_text.h"
 

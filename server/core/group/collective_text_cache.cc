@@ -1,6 +1,6 @@
 #include "server/core/group/collective_text_cache.h"
 
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 #include "server/core/api/describe.h"
 
 namespace muster::core {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/group_digest.h"
+#include "common/names/group_digest.h"
 #include "server/core/api/describe.h"
 
 namespace muster::core {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/overloaded.h"
+#include "common/rpc/overloaded.h"
 #include "server/core/api/describe.h"
 #include "server/core/group/collective_group.h"
 

@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 #include "server/core/api/activity.h"
 #include "server/core/api/basic_types.h"
 #include "server/core/api/requests.h"

@@ -1,7 +1,7 @@
 // Sessions of members: how they begin and end, and what ends with them.
 
 #include "absl/strings/str_cat.h"
-#include "common/overloaded.h"
+#include "common/rpc/overloaded.h"
 #include "server/core/members/membership.h"
 
 namespace muster::core {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::core {
 namespace {

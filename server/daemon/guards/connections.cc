@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 #include "spdlog/spdlog.h"
 
 namespace muster::daemon {

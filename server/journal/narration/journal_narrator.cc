@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "common/overloaded.h"
+#include "common/rpc/overloaded.h"
 #include "server/core/api/describe.h"
 #include "server/core/api/rpc_name.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 
 namespace muster::journal {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/node_names.h"
+#include "common/names/node_names.h"
 #include "nlohmann/json.hpp"
 
 namespace muster::journal {

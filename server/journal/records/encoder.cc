@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/overloaded.h"
+#include "common/rpc/overloaded.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "server/journal/records/digest.h"

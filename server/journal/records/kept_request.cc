@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "common/random_bytes.h"
+#include "common/credentials/random_bytes.h"
 
 // OpenSSL 3 deprecates these functions. The functions that it recommends first load its
 // configuration and providers.

@@ -8,8 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "common/process_secret.h"
-#include "common/rpcs.h"
+#include "common/credentials/process_secret.h"
+#include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/journal/journal.pb.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "server/journal/records/format.h"
 
 namespace muster::journal {

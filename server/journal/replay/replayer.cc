@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "common/overloaded.h"
+#include "common/rpc/overloaded.h"
 #include "server/journal/records/checkpoint_conversion.h"
 #include "server/journal/records/digest.h"
 #include "server/journal/records/options_conversion.h"

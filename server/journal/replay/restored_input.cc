@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/process_secret.h"
-#include "common/rpcs.h"
+#include "common/credentials/process_secret.h"
+#include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/journal/records/kept_request.h"
 #include "server/service/conversion/request_conversion.h"

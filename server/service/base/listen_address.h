@@ -4,7 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 
 namespace muster::service {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/process_secret.h"
-#include "common/wire_condition.h"
+#include "common/credentials/process_secret.h"
+#include "common/rpc/wire_condition.h"
 #include "server/service/conversion/request_conversion.h"
 #include "server/service/conversion/request_reader.h"
 #include "server/service/conversion/response_conversion.h"

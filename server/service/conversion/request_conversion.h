@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "common/rpcs.h"
+#include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/api/types.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 
 namespace muster::service {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/token.h"
+#include "common/credentials/token.h"
 
 namespace muster::service {
 

@@ -13,7 +13,7 @@
 #include "muster/c.h"
 #include "muster/exit_code.h"
 #include "muster/version.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace muster::testing {
 namespace {

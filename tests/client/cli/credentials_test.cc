@@ -10,12 +10,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/token.h"
+#include "common/credentials/token.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/certificates.h"
-#include "tests/util/ranks.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/network/certificates.h"
+#include "tests/util/job/ranks.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "common/exit_codes.h"
+#include "common/process/exit_codes.h"
 #include "gmock/gmock.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"

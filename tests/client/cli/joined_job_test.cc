@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/client/cli/muster_command.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace muster::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::cli {
 

@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/cli/muster_command.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace muster::cli {
 namespace {

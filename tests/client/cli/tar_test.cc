@@ -16,7 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/util/status_reader.h"
-#include "tests/util/tcp_proxy.h"
+#include "tests/util/job/status_reader.h"
+#include "tests/util/network/tcp_proxy.h"
 
 namespace muster::testing {
 namespace {

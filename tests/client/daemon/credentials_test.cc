@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/token.h"
+#include "common/credentials/token.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/util/certificates.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/network/certificates.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/string_view.h"
-#include "tests/util/status_reader.h"
+#include "tests/util/job/status_reader.h"
 
 namespace muster::testing {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "muster/job.h"
-#include "tests/util/daemon.h"
+#include "tests/util/job/daemon.h"
 
 namespace muster::testing {
 

@@ -15,7 +15,7 @@
 #include "muster/job.h"
 #include "muster/log.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/util/status_reader.h"
+#include "tests/util/job/status_reader.h"
 
 namespace muster::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/util/status_reader.h"
+#include "tests/util/job/status_reader.h"
 
 namespace muster::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/util/status_reader.h"
+#include "tests/util/job/status_reader.h"
 
 namespace muster::testing {
 namespace {

@@ -19,8 +19,8 @@
 #include "muster/communicator.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/util/thread_limit.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/thread_limit.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

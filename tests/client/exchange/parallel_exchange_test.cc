@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/util/ranks.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/job/ranks.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

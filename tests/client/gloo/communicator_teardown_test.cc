@@ -15,7 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/star_control_plane.h"
+#include "tests/util/fakes/star_control_plane.h"
 
 namespace muster::internal {
 namespace {

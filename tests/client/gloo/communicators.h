@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 // Layouts, values and ranks for the tests of Gloo's operations.
 namespace muster::testing {

@@ -16,8 +16,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
-#include "tests/util/fake_job.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/fakes/fake_job.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster {
 namespace {

@@ -15,7 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
-#include "tests/util/pair_control_plane.h"
+#include "tests/util/fakes/pair_control_plane.h"
 
 namespace muster {
 namespace {

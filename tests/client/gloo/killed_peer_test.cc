@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "tests/client/gloo/communicators.h"
-#include "tests/util/pair_control_plane.h"
+#include "tests/util/fakes/pair_control_plane.h"
 
 namespace muster {
 namespace {

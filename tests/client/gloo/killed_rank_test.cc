@@ -21,7 +21,7 @@
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "tests/client/gloo/communicators.h"
-#include "tests/util/star_control_plane.h"
+#include "tests/util/fakes/star_control_plane.h"
 
 namespace muster {
 namespace {

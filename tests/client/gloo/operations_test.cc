@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "tests/client/gloo/communicators.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster {
 

@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/helpers/helper_scenario.h"
-#include "tests/util/status_reader.h"
+#include "tests/util/job/status_reader.h"
 
 namespace muster::testing {
 namespace {

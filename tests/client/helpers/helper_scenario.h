@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace muster::testing {
 

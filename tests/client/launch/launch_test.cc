@@ -20,9 +20,9 @@
 #include "muster/exit_code.h"
 #include "muster/job.h"
 #include "muster/toolkits.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster {
 namespace {

@@ -15,9 +15,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

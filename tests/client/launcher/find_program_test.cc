@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::launcher {
 namespace {

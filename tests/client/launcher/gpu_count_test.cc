@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::launcher {
 namespace {

@@ -18,7 +18,7 @@
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "muster/v1/coordinator.grpc.pb.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::launcher {
 namespace {

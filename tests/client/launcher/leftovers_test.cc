@@ -16,9 +16,9 @@
 #include "client/launcher/process/process_tree.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
-#include "tests/util/wall_clock.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
+#include "tests/util/process/wall_clock.h"
 
 namespace muster::launcher {
 namespace {

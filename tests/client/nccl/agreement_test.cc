@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/exit_code.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster::internal {
 namespace {

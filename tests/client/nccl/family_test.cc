@@ -8,7 +8,7 @@
 #include "client/nccl/communicator/stopper.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster::internal {
 namespace {

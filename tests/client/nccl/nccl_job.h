@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace muster::testing {
 

@@ -9,7 +9,7 @@
 #include "muster/log.h"
 #include "muster/nccl.h"
 #include "muster/toolkits.h"
-#include "tests/util/fake_job.h"
+#include "tests/util/fakes/fake_job.h"
 
 namespace muster {
 namespace {

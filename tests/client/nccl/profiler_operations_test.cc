@@ -1,7 +1,7 @@
 // Tests how the plug-in counts NCCL's operations.
 
 #include "client/nccl/profiler/operation_tracker.h"
-#include "common/activity_reader.h"
+#include "common/memory/activity_reader.h"
 #include "gtest/gtest.h"
 #include "tests/client/nccl/watched_rank.h"
 

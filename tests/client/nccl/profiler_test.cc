@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/activity_reader.h"
+#include "common/memory/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/nccl/watched_rank.h"
 #include "tests/nccl/real/kernel_rank.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/client/nccl/checked_device_memory.h"
 #include "tests/client/nccl/held_resources.h"
 #include "tests/client/nccl/nccl_scenario.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -15,9 +15,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nccl/fake/fake_nccl.h"
-#include "tests/util/fake_job.h"
-#include "tests/util/thread_limit.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/fakes/fake_job.h"
+#include "tests/util/process/thread_limit.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::internal {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/activity_reader.h"
+#include "common/memory/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

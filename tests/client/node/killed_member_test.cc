@@ -16,7 +16,7 @@
 #include "client/src/node/futex.h"
 #include "client/src/node/segment.h"
 #include "gtest/gtest.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::internal {
 namespace {

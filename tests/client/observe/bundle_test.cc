@@ -16,7 +16,7 @@
 #include "client/observe/bundle/bundle_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::observe {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/wall_clock.h"
+#include "tests/util/process/wall_clock.h"
 
 namespace muster::observe {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/secret_name.h"
+#include "common/text/secret_name.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

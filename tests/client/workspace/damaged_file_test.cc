@@ -12,7 +12,7 @@
 #include "client/src/workspace/safetensors_writer.h"
 #include "muster/workspace.h"
 #include "nlohmann/json.hpp"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::internal {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "muster/workspace.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster {
 namespace {

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "nlohmann/json.hpp"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster {
 namespace {

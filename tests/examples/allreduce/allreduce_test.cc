@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace allreduce {
 namespace {

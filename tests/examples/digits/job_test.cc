@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/examples/digits/run_digits.h"
 #include "tests/examples/digits/temp_file.h"
-#include "tests/util/ranks.h"
+#include "tests/util/job/ranks.h"
 
 namespace digits {
 namespace {

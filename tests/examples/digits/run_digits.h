@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace digits {
 

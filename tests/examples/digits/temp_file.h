@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace digits {
 

@@ -18,7 +18,7 @@
 #include "tests/nccl/conformance/rank_process.h"
 #include "tests/nccl/conformance/scenario.h"
 #include "tests/nccl/libraries.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

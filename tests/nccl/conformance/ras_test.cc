@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "tests/nccl/conformance/rank_process.h"
 #include "tests/nccl/libraries.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "gtest/gtest.h"
-#include "tests/util/process.h"
+#include "tests/util/process/process.h"
 
 // LeakSanitizer's, if the program is built with it.
 extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));

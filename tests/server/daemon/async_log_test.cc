@@ -16,7 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "spdlog/pattern_formatter.h"
-#include "tests/util/test_pipe.h"
+#include "tests/util/process/test_pipe.h"
 
 namespace muster::daemon {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "tests/server/service/test_job.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process_usage.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process_usage.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::daemon {
 namespace {

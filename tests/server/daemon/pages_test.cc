@@ -8,8 +8,8 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/daemon.h"
-#include "tests/util/http.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/network/http.h"
 
 namespace muster::testing {
 namespace {

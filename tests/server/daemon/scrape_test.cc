@@ -13,9 +13,9 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/http.h"
-#include "tests/util/ranks.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/network/http.h"
+#include "tests/util/job/ranks.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/token.h"
+#include "common/credentials/token.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
@@ -13,10 +13,10 @@
 #include "grpcpp/security/credentials.h"
 #include "tests/server/service/raw_call.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/certificates.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process_usage.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/network/certificates.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process_usage.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

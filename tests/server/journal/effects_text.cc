@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/overloaded.h"
+#include "common/rpc/overloaded.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/service/conversion/event_conversion.h"
 #include "server/service/conversion/response_conversion.h"

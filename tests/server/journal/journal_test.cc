@@ -21,8 +21,8 @@
 #include "server/journal/replay/replay_files.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/core/coordinator.h"
@@ -24,8 +24,8 @@
 #include "server/journal/replay/replay_files.h"
 #include "server/service/conversion/request_conversion.h"
 #include "spdlog/sinks/ostream_sink.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::journal {
 namespace {

@@ -12,9 +12,9 @@
 #include "spdlog/sinks/ostream_sink.h"
 #include "tests/server/service/raw_call.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/certificates.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/network/certificates.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

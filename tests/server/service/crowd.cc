@@ -1,7 +1,7 @@
 #include "tests/server/service/crowd.h"
 
 #include "absl/strings/str_format.h"
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 

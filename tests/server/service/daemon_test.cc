@@ -1,5 +1,5 @@
 // The musterd binary: how it starts, serves and ends.
-#include "tests/util/daemon.h"
+#include "tests/util/job/daemon.h"
 
 #include <signal.h>
 
@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/process.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/process/process.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/daemon.h"
+#include "tests/util/job/daemon.h"
 
 namespace muster::testing {
 namespace {

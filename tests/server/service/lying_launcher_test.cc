@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/process_secret.h"
+#include "common/credentials/process_secret.h"
 #include "tests/server/service/test_job.h"
 
 namespace muster::testing {

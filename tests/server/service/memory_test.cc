@@ -6,9 +6,9 @@
 
 #include "tests/server/service/crowd.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process_usage.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/job/daemon.h"
+#include "tests/util/process/process_usage.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::testing {
 namespace {

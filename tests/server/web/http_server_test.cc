@@ -15,8 +15,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "spdlog/spdlog.h"
-#include "tests/util/http.h"
-#include "tests/util/wait_until.h"
+#include "tests/util/network/http.h"
+#include "tests/util/process/wait_until.h"
 
 namespace muster::web {
 namespace {

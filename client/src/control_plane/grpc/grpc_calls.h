@@ -14,10 +14,10 @@
 
 #include "client/src/control_plane/grpc/grpc_link.h"
 #include "client/src/control_plane/transport.h"
-#include "common/caller_credentials.h"
-#include "common/grpc_status.h"
-#include "common/rpcs.h"
-#include "common/stub_methods.h"
+#include "common/credentials/caller_credentials.h"
+#include "common/rpc/grpc_status.h"
+#include "common/rpc/rpcs.h"
+#include "common/rpc/stub_methods.h"
 
 // Calls in flight, driven by the events of a completion queue. The tag of an event is the object.
 // Any thread may begin a call. One thread at a time handles the events.

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "client/src/base/steady_clock.h"
-#include "common/caller_credentials.h"
-#include "common/host_port.h"
+#include "common/credentials/caller_credentials.h"
+#include "common/names/host_port.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::internal {

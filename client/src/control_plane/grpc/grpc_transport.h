@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "client/src/control_plane/transport.h"
-#include "common/caller_credentials.h"
-#include "common/host_port.h"
+#include "common/credentials/caller_credentials.h"
+#include "common/names/host_port.h"
 
 namespace muster::internal {
 

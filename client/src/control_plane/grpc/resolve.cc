@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/cancel_watch.h"
-#include "common/start_thread.h"
+#include "common/process/start_thread.h"
 
 namespace muster::internal {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "client/src/base/deadline.h"
-#include "common/host_port.h"
+#include "common/names/host_port.h"
 
 namespace muster::internal {
 

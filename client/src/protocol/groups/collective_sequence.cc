@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/operation_names.h"
+#include "common/names/operation_names.h"
 
 namespace muster::internal {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/protocol/messages/messages.h"
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 
 namespace muster::internal {
 namespace {

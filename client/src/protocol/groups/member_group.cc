@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/messages/messages.h"
-#include "common/group_digest.h"
+#include "common/names/group_digest.h"
 
 namespace muster::internal {
 namespace {

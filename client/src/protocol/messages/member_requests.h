@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "common/rpcs.h"
+#include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::internal {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 namespace {

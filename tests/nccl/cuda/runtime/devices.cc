@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"

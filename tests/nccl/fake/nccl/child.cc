@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/config.h"

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "common/fnv1a.h"
+#include "common/text/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "common/group_digest.h"
+#include "common/names/group_digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"
