@@ -14,11 +14,11 @@
 #include "client/cli/flags/hints.h"
 #include "client/cli/flags/run_arguments.h"
 #include "client/cli/help_texts.h"
-#include "common/text/completion.h"
 #include "common/process/exit_codes.h"
-#include "common/text/help_formatter.h"
 #include "common/process/local_coordinators.h"
 #include "common/process/termination_log.h"
+#include "common/text/completion.h"
+#include "common/text/help_formatter.h"
 #include "muster/version.h"
 
 namespace muster::cli {

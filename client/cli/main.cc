@@ -27,11 +27,11 @@
 #include "client/cli/run/launch_plan.h"
 #include "client/cli/run/run_command.h"
 #include "client/launcher/process/gpu_count.h"
+#include "common/credentials/random_bytes.h"
+#include "common/credentials/token.h"
 #include "common/process/exit_codes.h"
 #include "common/process/known_variables.h"
-#include "common/credentials/random_bytes.h"
 #include "common/process/termination_log.h"
-#include "common/credentials/token.h"
 
 namespace muster::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "client/launcher/process/gpu_count.h"
 #include "client/src/base/exit_code_note.h"
 #include "client/src/environment/unknown_variables.h"
-#include "common/process/exit_codes.h"
 #include "common/names/host_port.h"
+#include "common/process/exit_codes.h"
 #include "common/process/writable_folder.h"
 
 namespace muster::internal {

@@ -10,7 +10,8 @@ namespace muster::service {
 
 // The muster.v1.CoordinatorService of one driver. Each call that the guard admits becomes a step of
 // the core, or is answered beside it (GetStatus, inquiries). Registers a handler for every row of
-// common/rpc/rpcs.h instead of the generated methods, because messages travel as bytes (raw_message.h).
+// common/rpc/rpcs.h instead of the generated methods, because messages travel as bytes
+// (raw_message.h).
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
   // Both arguments must outlive the server that this service is registered with.

@@ -19,8 +19,8 @@
 #include "grpcpp/server_builder.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "tests/bench/recovery_job.h"
-#include "tests/util/process/process.h"
 #include "tests/util/job/status_reader.h"
+#include "tests/util/process/process.h"
 
 namespace muster::testing {
 namespace {

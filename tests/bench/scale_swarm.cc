@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "common/rpc/grpc_status.h"
 #include "common/credentials/process_secret.h"
+#include "common/rpc/grpc_status.h"
 
 namespace muster::testing {
 namespace {

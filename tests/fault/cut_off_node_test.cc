@@ -12,8 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/process/namespaces.h"
 #include "tests/util/job/ranks.h"
+#include "tests/util/process/namespaces.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::testing {

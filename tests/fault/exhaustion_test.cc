@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/network/http.h"
 #include "tests/util/job/ranks.h"
+#include "tests/util/network/http.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::testing {

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/job/ranks.h"
 #include "tests/util/process/namespaces.h"
 #include "tests/util/process/process.h"
-#include "tests/util/job/ranks.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::testing {

@@ -16,8 +16,8 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/process/namespaces.h"
 #include "tests/util/job/ranks.h"
+#include "tests/util/process/namespaces.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::testing {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/names/group_digest.h"
 #include "common/credentials/process_secret.h"
+#include "common/names/group_digest.h"
 
 namespace muster::fuzz {
 namespace {

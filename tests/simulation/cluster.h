@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/program.h"
-#include "tests/simulation/schedule_checks.h"
-#include "tests/simulation/setting.h"
-#include "tests/simulation/simulated_daemon.h"
-#include "tests/simulation/simulated_network.h"
-#include "tests/simulation/simulated_node_memory.h"
-#include "tests/simulation/simulated_process.h"
-#include "tests/simulation/simulation_state.h"
+#include "tests/simulation/program/program.h"
+#include "tests/simulation/program/schedule_checks.h"
+#include "tests/simulation/world/setting.h"
+#include "tests/simulation/world/simulated_daemon.h"
+#include "tests/simulation/world/simulated_network.h"
+#include "tests/simulation/world/simulated_node_memory.h"
+#include "tests/simulation/world/simulated_process.h"
+#include "tests/simulation/world/simulation_state.h"
 
 namespace muster::simulation {
 

@@ -28,8 +28,8 @@
 #include "server/core/coordinator.h"
 #include "server/service/conversion/event_conversion.h"
 #include "server/service/conversion/request_conversion.h"
-#include "tests/simulation/answer_conversion.h"
-#include "tests/simulation/random.h"
+#include "tests/simulation/world/answer_conversion.h"
+#include "tests/simulation/world/random.h"
 
 namespace muster::simulation {
 namespace {

@@ -3,8 +3,8 @@
 #include "absl/time/time.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/faults.h"
-#include "tests/simulation/setting.h"
-#include "tests/simulation/simulation_state.h"
+#include "tests/simulation/world/setting.h"
+#include "tests/simulation/world/simulation_state.h"
 
 namespace muster::simulation {
 namespace {

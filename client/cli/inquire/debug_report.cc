@@ -15,9 +15,9 @@
 #include "client/launcher/outcome/rank_ranges.h"
 #include "client/observe/bundle/bundle_folder.h"
 #include "common/rpc/process_condition.h"
+#include "common/rpc/wire_condition.h"
 #include "common/text/reflow.h"
 #include "common/text/utf8.h"
-#include "common/rpc/wire_condition.h"
 
 namespace muster::cli {
 namespace {

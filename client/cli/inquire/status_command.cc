@@ -15,8 +15,8 @@
 #include "client/cli/inquire/status_report.h"
 #include "client/cli/text/terminal_width.h"
 #include "client/launcher/coordinator/coordinator_client.h"
-#include "common/process/exit_codes.h"
 #include "common/names/host_port.h"
+#include "common/process/exit_codes.h"
 
 namespace muster::cli {
 namespace {

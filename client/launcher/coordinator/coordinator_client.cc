@@ -8,8 +8,8 @@
 
 #include "absl/time/clock.h"
 #include "common/credentials/caller_credentials.h"
-#include "common/rpc/grpc_status.h"
 #include "common/process/steady_now.h"
+#include "common/rpc/grpc_status.h"
 #include "common/rpc/stub_methods.h"
 #include "common/text/utf8.h"
 #include "muster/v1/coordinator.grpc.pb.h"

@@ -9,10 +9,10 @@
 #include "absl/strings/str_replace.h"
 #include "client/observe/bounded_work.h"
 #include "client/observe/bundle/redact.h"
-#include "common/rpc/process_condition.h"
 #include "common/process/steady_now.h"
-#include "common/text/utf8.h"
+#include "common/rpc/process_condition.h"
 #include "common/rpc/wire_condition.h"
+#include "common/text/utf8.h"
 
 namespace muster::launcher {
 namespace {

@@ -17,9 +17,9 @@
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/process/find_program.h"
 #include "client/launcher/process/spawn.h"
+#include "common/credentials/token.h"
 #include "common/process/known_variables.h"
 #include "common/process/steady_now.h"
-#include "common/credentials/token.h"
 
 namespace muster::launcher {
 namespace {

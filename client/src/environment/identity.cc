@@ -15,8 +15,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/names/node_names.h"
 #include "common/credentials/process_secret.h"
+#include "common/names/node_names.h"
 #include "common/text/utf8.h"
 
 namespace muster::internal {

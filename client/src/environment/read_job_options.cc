@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/process_placement.h"
-#include "common/process/cluster_variables.h"
 #include "common/credentials/credential_files.h"
+#include "common/process/cluster_variables.h"
 
 namespace muster::internal {
 namespace {

@@ -17,8 +17,8 @@ using Variables = std::map<std::string, std::string>;
 // Returns the variables of this process.
 Variables ProcessVariables();
 
-// Returns a function that looks up variables, as common/process/cluster_variables.h needs it. `variables`
-// must outlive it.
+// Returns a function that looks up variables, as common/process/cluster_variables.h needs it.
+// `variables` must outlive it.
 inline auto Getter(const Variables& variables) {
   return [&variables](const char* name) -> const char* {
     const auto it = variables.find(name);

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/group/group_access.h"
 #include "client/src/group/group_state.h"
-#include "common/text/fnv1a.h"
 #include "common/names/operation_names.h"
+#include "common/text/fnv1a.h"
 #include "muster/codec.h"
 
 namespace muster::internal {

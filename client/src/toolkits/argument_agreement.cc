@@ -12,8 +12,8 @@
 #include "client/src/group/numbered_group.h"
 #include "client/src/group/rank_names.h"
 #include "client/src/group/share_or_fail.h"
-#include "common/text/fnv1a.h"
 #include "common/names/operation_names.h"
+#include "common/text/fnv1a.h"
 #include "muster/codec.h"
 
 namespace muster::internal {

@@ -41,7 +41,8 @@ std::string MaskNumbers(absl::string_view name);
 
 // Returns text such as "Barrier('epoch 1')" or "Broadcast(root 0, int64, 8 bytes)".
 std::string DescribeOperation(const Operation& operation);
-// Returns text such as "AllGather('x', int32) op 12 of the world"; see common/names/operation_names.h.
+// Returns text such as "AllGather('x', int32) op 12 of the world"; see
+// common/names/operation_names.h.
 std::string DescribeStep(absl::string_view operation, uint64_t sequence, const GroupName& group);
 
 // Returns "the world" or text such as "group 'tp' (ranks 0,2)".

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "common/names/host_port.h"
 #include "common/credentials/tls_files.h"
 #include "common/credentials/token.h"
+#include "common/names/host_port.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/tls_credentials_options.h"

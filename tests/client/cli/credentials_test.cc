@@ -13,8 +13,8 @@
 #include "common/credentials/token.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/network/certificates.h"
 #include "tests/util/job/ranks.h"
+#include "tests/util/network/certificates.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::testing {

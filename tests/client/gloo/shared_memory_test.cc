@@ -23,9 +23,9 @@
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "muster/log.h"
-#include "tests/util/process/dev_shm.h"
 #include "tests/util/fakes/fake_job.h"
 #include "tests/util/fakes/star_control_plane.h"
+#include "tests/util/process/dev_shm.h"
 
 namespace muster {
 namespace {

@@ -15,8 +15,8 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/network/certificates.h"
 #include "tests/util/job/daemon.h"
+#include "tests/util/network/certificates.h"
 #include "tests/util/process/process_usage.h"
 
 namespace muster::testing {

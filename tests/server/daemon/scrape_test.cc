@@ -13,8 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/network/http.h"
 #include "tests/util/job/ranks.h"
+#include "tests/util/network/http.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::testing {

@@ -13,8 +13,8 @@
 #include "grpcpp/security/credentials.h"
 #include "tests/server/service/raw_call.h"
 #include "tests/server/service/test_job.h"
-#include "tests/util/network/certificates.h"
 #include "tests/util/job/daemon.h"
+#include "tests/util/network/certificates.h"
 #include "tests/util/process/process_usage.h"
 #include "tests/util/process/wait_until.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/util/job/daemon.h"
-#include "tests/util/process/process.h"
 #include "tests/util/job/status_reader.h"
+#include "tests/util/process/process.h"
 
 // Real processes as the ranks of a job, with and without a launcher. Ranks run the program
 // tests/rank, whose arguments are steps.

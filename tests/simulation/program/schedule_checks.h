@@ -1,0 +1,53 @@
+#ifndef MUSTER_TESTS_SIMULATION_PROGRAM_SCHEDULE_CHECKS_H_
+#define MUSTER_TESTS_SIMULATION_PROGRAM_SCHEDULE_CHECKS_H_
+
+#include <set>
+
+#include "tests/simulation/program/collective_checks.h"
+#include "tests/simulation/program/lease_checks.h"
+#include "tests/simulation/program/memberships.h"
+#include "tests/simulation/program/replacements.h"
+#include "tests/simulation/world/simulated_network.h"
+
+namespace muster::simulation {
+
+// All invariants of one schedule. Process checks two more itself: that each call ends once, and
+// that it ends in time. Daemon checks that answers go to the callers that asked.
+class Checks : public WireTap {
+ public:
+  // Both must outlive this.
+  Checks(const Setting* setting, SimulationState* simulation)
+      : memberships(setting, simulation),
+        replacements(setting, simulation),
+        collectives(&memberships, simulation),
+        leases(setting, simulation) {}
+
+  Memberships memberships;
+  Replacements replacements;
+  CollectiveChecks collectives;
+  LeaseChecks leases;
+  // Processes that a fault has struck. Other processes may be told that these were lost.
+  std::set<ProcessId> disturbed;
+
+  // WireTap:
+  void Arrived(core::WaiterId waiter, const SentRpc& rpc) override {
+    collectives.Arrived(waiter, rpc);
+  }
+  void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
+                const internal::Response& response) override {
+    memberships.Answered(rpc.daemon, status, response);
+    replacements.Answered(rpc.daemon, status, response);
+    collectives.Answered(waiter, rpc, status, response);
+    leases.Answered(rpc, status, response);
+  }
+  void Registered(const SentRpc& rpc, const v1::SessionId& session) override {
+    collectives.Registered(rpc, session);
+  }
+  void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) override {
+    collectives.Withdrawn(waiter, rpc);
+  }
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_PROGRAM_SCHEDULE_CHECKS_H_

@@ -1,0 +1,60 @@
+#ifndef MUSTER_TESTS_SIMULATION_WORLD_SIMULATED_NODE_MEMORY_H_
+#define MUSTER_TESTS_SIMULATION_WORLD_SIMULATED_NODE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/src/node/fan_in_slots.h"
+
+namespace muster::simulation {
+
+// The memory that the members of one node share in one epoch. It replaces the SDK's NodeSegment.
+class NodeMemory {
+ public:
+  explicit NodeMemory(uint32_t members) : members_(members) {}
+
+  void Map(uint32_t member) { mapped_.insert(member); }
+  bool Ready() const { return mapped_.size() == members_; }
+  std::vector<internal::SharedSlot> GroupSlots(uint64_t name);
+
+ private:
+  // Small areas, so that some contributions and results do not fit.
+  static constexpr size_t kContentWords = 128;
+  static constexpr size_t kResultWords = 512;
+  struct Memory {
+    internal::SlotFutex word{0};
+    internal::SharedWord content[kContentWords] = {};
+    internal::SharedWord result[kResultWords] = {};
+  };
+
+  const uint32_t members_;
+  std::set<uint32_t> mapped_;
+  std::map<uint64_t, std::vector<std::unique_ptr<Memory>>> groups_;  // by name, then member
+};
+
+// All node memories of a schedule, and the members that wait for a word in them.
+class NodeMemories {
+ public:
+  std::shared_ptr<NodeMemory> Get(uint64_t epoch_nonce, const std::string& node, uint32_t members);
+
+  // Registers `wake`, which replaces an earlier one for the word: only a word's owner waits for it.
+  void AwaitWake(const internal::SlotFutex* word, std::function<void()> wake) {
+    waiting_[word] = std::move(wake);
+  }
+  void Wake(const internal::SlotFutex* word);
+
+ private:
+  std::map<std::pair<uint64_t, std::string>, std::shared_ptr<NodeMemory>> memories_;
+  std::map<const internal::SlotFutex*, std::function<void()>> waiting_;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_WORLD_SIMULATED_NODE_MEMORY_H_
