@@ -79,7 +79,7 @@ std::string Absolute(const std::string& path) {
 
 void LogStart(const service::Server& server, const core::Options& options) {
   const std::string size =
-      options.world_size == 0 ? "as the first member says" : absl::StrCat(options.world_size);
+      options.world_size == 0 ? "given by the first member" : absl::StrCat(options.world_size);
   spdlog::info("job '{}': serving at {}, world size {}, musterd {}", options.job_id,
                server.address(), size, service::kDaemonVersion);
 }

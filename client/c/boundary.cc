@@ -51,7 +51,7 @@ absl::StatusOr<muster_call_options> CopyKnown(const muster_call_options& options
   if (options.size < sizeof(size_t)) {
     return absl::InvalidArgumentError(
         absl::StrCat("muster_call_options.size is ", options.size,
-                     "; initialize the struct by MUSTER_CALL_OPTIONS"));
+                     "; initialize the struct with MUSTER_CALL_OPTIONS"));
   }
   const char* const bytes = reinterpret_cast<const char*>(&options);
   if (options.size > sizeof(known) && !AllZero(bytes + sizeof(known), bytes + options.size)) {
@@ -99,7 +99,7 @@ absl::Status CheckBytes(absl::string_view call, absl::string_view name, const vo
                         size_t size) {
   if (data != nullptr || size == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(call, ": '", name, "' is NULL, and ", size, " bytes are wanted of it"));
+      absl::StrCat(call, ": '", name, "' is NULL, and ", size, " bytes are to be read from it"));
 }
 
 absl::StatusOr<Options> ReadOptions(const muster_call_options* options) {
@@ -199,6 +199,10 @@ muster_status* muster_status_new(muster_code code, const char* message) {
   const auto status = known ? static_cast<absl::StatusCode>(code) : absl::StatusCode::kUnknown;
   return muster::internal::c::RunForC(
       [&] { return absl::Status(status, message == nullptr ? "" : message); });
+}
+
+muster_status* muster_status_copy(const muster_status* status) {
+  return status == nullptr ? nullptr : muster::internal::c::ToC(status->status);
 }
 
 void muster_status_free(muster_status* status) {

@@ -74,7 +74,7 @@ absl::Status FillMember(const Job& job, int rank, muster_member* member) {
   }
   if (member->size < sizeof(size_t)) {
     return absl::InvalidArgumentError(absl::StrCat("muster_member.size is ", member->size,
-                                                   "; initialize the struct by MUSTER_MEMBER"));
+                                                   "; initialize the struct with MUSTER_MEMBER"));
   }
   const Member& found = members[rank];
   muster_member filled = MUSTER_MEMBER;

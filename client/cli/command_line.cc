@@ -63,10 +63,10 @@ void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
                   "Job id (default: MUSTER_JOB; else with --coordinator 'default', or under Slurm "
                   "slurm-JOB-RESTARTS; otherwise a new one)")
       ->type_name("ID");
-  run->add_option("--master-port", flags->master_port,
-                  "Value of MASTER_PORT, for programs that open a port of their "
-                  "own (default: a free one; of several nodes one from 20000 to "
-                  "29999 that all of them come to)")
+  run->add_option(
+         "--master-port", flags->master_port,
+         "Value of MASTER_PORT, for programs that open a port of their own (default: a free port; "
+         "with several nodes a port from 20000 to 29999 that all of them compute)")
       ->type_name("PORT");
 }
 
@@ -87,11 +87,12 @@ void AddCredentialFlags(CLI::App* command, CredentialFiles* files, bool variable
       "(MUSTER_TLS_CA)")
       ->type_name("FILE");
   add("--tls-cert", &files->tls_cert, kTlsCertVariable,
-      "Own certificate, where the coordinator asks for one (MUSTER_TLS_CERT)")
+      "Certificate to show, if the coordinator asks for one (MUSTER_TLS_CERT)")
       ->type_name("FILE");
-  add("--tls-key", &files->tls_key, kTlsKeyVariable, "Its key (MUSTER_TLS_KEY)")->type_name("FILE");
+  add("--tls-key", &files->tls_key, kTlsKeyVariable, "Key of that certificate (MUSTER_TLS_KEY)")
+      ->type_name("FILE");
   add("--tls-server-name", &files->tls_server_name, kTlsServerNameVariable,
-      "The name in the coordinator's certificate, where it is not its host "
+      "The name in the coordinator's certificate, if it is not the host in the address "
       "(MUSTER_TLS_SERVER_NAME)")
       ->type_name("NAME");
 }
@@ -109,24 +110,21 @@ void AddCoordinatorFlag(CLI::App* command, std::string* coordinator, std::string
 void AddOutputFlags(CLI::App* run, RunFlags* flags) {
   run->add_flag(
       "--no-prefix", flags->no_prefix,
-      "Do not put '[rank] ' before each line of output. Lines are kept whole either way, up to 1 "
-      "MiB; of one that takes its time the beginning is shown before, without '[rank] ' on a "
-      "terminal only");
+      "Do not put '[rank] ' before each line of output. Lines stay whole either way, up to 1 MiB; "
+      "without '[rank] ', a terminal shows the beginning of an unfinished line");
   run->add_flag("--pty", flags->pty,
                 "Run each rank on a pseudo-terminal, so that programs write each line at once "
                 "(default: for output that goes to a terminal)");
   run->add_flag("--no-pty", flags->no_pty, "Run ranks on pipes, also on a terminal");
   run->add_option("--log-dir", flags->log_dir,
-                  "Also write each rank's output, without prefixes, to "
-                  "DIR/rank-R.log (directory created if needed, files "
-                  "overwritten). Output that the disk is too slow for is left "
-                  "out there, with a note")
+                  "Also write each rank's output, without prefixes, to DIR/rank-R.log (directory "
+                  "created if needed, files overwritten). If the disk is too slow, parts of the "
+                  "output are left out there, with a note")
       ->type_name("DIR");
   run->add_option(
          "--debug-dir", flags->debug_dir,
-         "When the job stands still or a collective times out, write what the ranks here are "
-         "doing to DIR/hang-TIME/ (the first ten times; looks at them by gdb and py-spy "
-         "where those are installed)")
+         "When the job hangs or a collective times out, write what the ranks here are doing to "
+         "DIR/hang-TIME/ (the first ten times; with gdb and py-spy, if they are installed)")
       ->type_name("DIR");
 }
 
@@ -176,9 +174,9 @@ void AddRun(CLI::App* app, RunFlags* flags) {
   AddOutputFlags(run, flags);
   AddFailureFlags(run, flags);
   run->add_option("--metrics-listen", flags->metrics_listen,
-                  "Show the job on a page and to Prometheus (/metrics) at host:port; :9100 is a "
-                  "port that only this machine reaches, :0 a free one (MUSTER_METRICS_LISTEN). For "
-                  "the coordinator that it starts")
+                  "Serve a status page, and metrics for Prometheus (/metrics), at host:port; :9100 "
+                  "is a port that only this machine reaches, :0 a free one "
+                  "(MUSTER_METRICS_LISTEN). Only for a coordinator that muster run starts")
       ->type_name("ADDR");
   run->add_option("--musterd", flags->musterd,
                   "The coordinator's program (default: MUSTER_MUSTERD, or the "
@@ -193,11 +191,11 @@ void AddStatus(CLI::App* app, StatusFlags* flags, std::string* address) {
   status->formatter(std::make_shared<CommandHelp>("muster status [flags] [address]"));
   AddCoordinatorFlag(status, &flags->coordinator, address);
   AddCredentialFlags(status, &flags->credentials, /*variables=*/true);
-  status->add_option("--job", flags->job, "Show this job only (default: every one that is found)")
+  status->add_option("--job", flags->job, "Show this job only (default: every job that is found)")
       ->type_name("ID");
   status->add_flag("--json", flags->json, "Print JSON (GetStatusResponse of the v1 protocol)");
   status->add_flag("--exit-code", flags->exit_code,
-                   "End with 1 if the job has failed; --watch ends with the job then");
+                   "Exit with 1 if the job has failed; with --watch, exit when the job ends");
   status
       ->add_option("--watch", flags->watch,
                    std::string("Print the status repeatedly, at this interval (default ") +
@@ -207,28 +205,27 @@ void AddStatus(CLI::App* app, StatusFlags* flags, std::string* address) {
 }
 
 void AddDebug(CLI::App* app, DebugFlags* flags, std::string* address) {
-  CLI::App* debug = app->add_subcommand(
-      "debug", "Say why a job stands still, and gather what its ranks are doing");
+  CLI::App* debug =
+      app->add_subcommand("debug", "Say why a job hangs, and collect what its ranks are doing");
   debug->footer(kDebugDetails);
   debug->formatter(std::make_shared<CommandHelp>("muster debug [flags] [address]"));
   AddCoordinatorFlag(debug, &flags->coordinator, address);
   AddCredentialFlags(debug, &flags->credentials, /*variables=*/true);
-  debug->add_option("--job", flags->job, "The job, where several are found")->type_name("ID");
+  debug->add_option("--job", flags->job, "The job, if several are found")->type_name("ID");
   debug
       ->add_option("--output", flags->output,
                    "Where the bundle goes: a new folder, FILE.tar, FILE.tar.gz, or - for a tar on "
                    "standard output (default: a folder muster-hang-TIME here)")
       ->type_name("PATH");
   debug
-      ->add_option(
-          "--wait", flags->wait,
-          "How long launchers have to send what they find (default 15s); the verdict waits "
-          "for those that do not answer for 10s, whatever is given")
+      ->add_option("--wait", flags->wait,
+                   "How long launchers have to send their files (default 15s); the verdict waits "
+                   "up to 10s for launchers that do not answer, whatever this says")
       ->type_name("DURATION");
 }
 
 void AddHealth(CLI::App* app, HealthFlags* flags, std::string* address) {
-  CLI::App* health = app->add_subcommand("health", "Ask whether a coordinator serves");
+  CLI::App* health = app->add_subcommand("health", "Check whether a coordinator serves");
   health->footer(kHealthDetails);
   health->formatter(std::make_shared<CommandHelp>("muster health [flags] [address]"));
   AddCoordinatorFlag(health, &flags->coordinator, address);
@@ -239,10 +236,10 @@ void AddHealth(CLI::App* app, HealthFlags* flags, std::string* address) {
 
 void AddReplay(CLI::App* app, ReplayFlags* flags) {
   CLI::App* replay =
-      app->add_subcommand("replay", "Tell what has happened in a job, from musterd's journal");
+      app->add_subcommand("replay", "Print what has happened in a job, from musterd's journal");
   replay->footer(kReplayDetails);
   replay->formatter(std::make_shared<CommandHelp>("muster replay [flags] FILE"));
-  replay->add_option("journal", flags->journal, "What musterd --journal has written")
+  replay->add_option("journal", flags->journal, "The file that musterd --journal has written")
       ->type_name("FILE");
   replay
       ->add_option("--at", flags->at,
@@ -251,8 +248,8 @@ void AddReplay(CLI::App* app, ReplayFlags* flags) {
       ->type_name("WHEN");
   replay
       ->add_option("--trace", flags->trace,
-                   "Write a trace that Perfetto and chrome://tracing open (-: on standard output); "
-                   "up to --at, if that is given")
+                   "Write a trace for Perfetto and chrome://tracing (-: on standard output), up to "
+                   "--at if given")
       ->type_name("OUT");
   replay->add_flag("--json", flags->json,
                    "Print JSON: one object for each line of the timeline, or the status "
@@ -274,7 +271,7 @@ void AddCompletion(CLI::App* app, std::string* shell) {
 }
 
 void AddHelp(CLI::App* app, std::string* command) {
-  CLI::App* help = app->add_subcommand("help", "Show what a command does and takes");
+  CLI::App* help = app->add_subcommand("help", "Show what a command does and its flags");
   help->footer("For example: muster help run");
   help->formatter(std::make_shared<CommandHelp>("muster help [command]"));
   help->add_option("command", *command, "The command; without one, this lists all commands")

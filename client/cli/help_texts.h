@@ -14,7 +14,7 @@ flag of muster run. Flags may be written with underscores, as torchrun's are (--
 
 Without --coordinator or MUSTER_COORDINATOR, on one node, it starts a
 coordinator of its own (musterd) on the loopback interface and restarts it if it
-dies; only its ranks get the token that it asks for (the file of
+dies. The coordinator asks for a token, which only its ranks get (the file of
 MUSTER_TOKEN_FILE). 'musterd --help' lists the environment variables that set
 its limits and its log level.
 
@@ -29,7 +29,7 @@ Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, M
 MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT, and, unless the job
 is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
 LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
-(--master-port): nobody listens there until the program does. PYTHONUNBUFFERED is 1 unless it is
+(--master-port); no process listens there until the program does. PYTHONUNBUFFERED is 1 unless it is
 set. On a terminal, or with --pty, a rank's standard output and error are a pseudo-terminal that is
 as wide as yours less the prefix.
 
@@ -45,12 +45,12 @@ again. Each node restarts its own. Processes that a rank
 leaves in the background get SIGTERM when it is restarted and when the run ends, and SIGKILL after
 --grace.
 
-Exit status: 0 if every rank exited with 0 or its failure was made up for; otherwise the status of
-the guilty rank, the first that failed with another one than 75 and 76 (128 + N if signal N killed
-it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
+Exit status: 0 if every rank exited with 0, or was successfully restarted; otherwise the status of
+the guilty rank, the first rank that failed with a code other than 75 and 76 (128 + N if signal N
+killed it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
 output was lost; 64 for invalid arguments, or a token file or certificate that cannot be used; 77 if
 this node cannot start the ranks (too many processes or open files); 126 or 127 if the program
-cannot be executed or found; 141 if nobody reads the output any more. The reason also goes to the
+cannot be executed or found; 141 if no process reads the output any more. The reason also goes to the
 file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where there is one.)";
 
 inline constexpr char kStatusDetails[] =
@@ -71,15 +71,15 @@ inline constexpr char kDebugDetails[] =
   muster debug --coordinator head:7370
   muster debug --coordinator head:7370 --output hang.tar
 
-Every launcher of the job ('muster run', muster::Launch) looks at its ranks: what each thread waits
-in, in the kernel and, where gdb or eu-stack is installed, in the program; for Python by py-spy; the
-last lines that it wrote; what it runs with; and what NCCL's RAS says. The first line that is printed
-is the verdict: who holds the others up, and what it is doing. The bundle has all of it, verdict.txt
-first. While gdb looks at a rank, for a second or so, the rank stands still.
+Every launcher of the job ('muster run', muster::Launch) inspects its ranks: where each thread waits
+in the kernel and, if gdb or eu-stack is installed, in the program; the Python stacks, if py-spy is
+installed; the last lines of output; the environment; and what NCCL's RAS says. The first line that
+is printed is the verdict: which rank holds the others up, and what it is doing. The bundle has all
+of it, verdict.txt first. While gdb inspects a rank, for a second or so, the rank stands still.
 
-Left out are the values of variables and arguments whose names say that they are secrets: AWS_*,
-*TOKEN*, *KEY*, *SECRET*, *PASSWORD*, *CREDENTIAL*. What a program has written into its output in
-words of its own cannot be known: look through the bundle before you send it on.
+The bundle leaves out the values of variables and arguments whose names say that they are secrets:
+AWS_*, *TOKEN*, *KEY*, *SECRET*, *PASSWORD*, *CREDENTIAL*. It cannot recognize secrets that a program
+has written into its output: look through the bundle before you send it on.
 
 Without --coordinator or MUSTER_COORDINATOR it asks the coordinator that this user runs on this
 machine, as 'muster status' does.
@@ -100,21 +100,21 @@ inline constexpr char kCompletionDetails[] =
 the scripts offer them for --job.)";
 
 inline constexpr char kReplayDetails[] =
-    R"(Feeds what musterd --journal FILE has recorded to the same coordinator again, and prints what happened,
-a line each, with the time since the beginning: who attached, epochs that formed, what the daemon
-said. What happens again and again is one line with a count. The segments before FILE (FILE.1,
-FILE.2, ...) are read too, the oldest first; name one of them to see that one alone.
+    R"(Replays what musterd --journal FILE has recorded, and prints one line for each event, with the time
+since the beginning: processes that attached, epochs that formed, what the daemon logged. Repeated
+events are one line with a count. The segments before FILE (FILE.1, FILE.2, ...) are read too, the
+oldest first; name one segment to see it alone.
 
-Payloads are not in a journal; the sizes that are shown are right. Ages in --at are as of then.
+A journal has no payloads, but their sizes. With --at, ages count to that time.
 
 Examples:
   muster replay journal
   muster replay --at +12m30s journal      the status as it was
   muster replay --trace trace.json journal    for https://ui.perfetto.dev
 
-Exit status: 0; 1 if the journal cannot be replayed to its end, because it is damaged or this muster
-does not come to what that musterd came to: that is said after what came before; 64 for invalid
-arguments, or a file that is no journal, cannot be read, or is of a newer format.)";
+Exit status: 0; 1 if the journal cannot be replayed to its end, because it is damaged or because this
+muster decides otherwise than the musterd that wrote it (the last line says which); 64 for invalid
+arguments, or a file that is not a journal, cannot be read, or has a newer format.)";
 
 }  // namespace muster::cli
 

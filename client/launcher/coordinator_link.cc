@@ -23,7 +23,8 @@ void CoordinatorLink::Open(Handlers handlers) {
   reporter_ = std::make_unique<RankReporter>(plan_, clients_);
   if (const absl::Status& started = reporter_->started(); !started.ok()) {
     starter_->Say(
-        absl::StrCat("the coordinator is not told how ranks end here, and notices it later: ",
+        absl::StrCat("cannot report to the coordinator how ranks end on this node, so it notices "
+                     "their loss later: ",
                      started.message()));
   }
   loop_->Watch(reporter_->fd(), std::move(handlers.on_losses));
@@ -37,8 +38,9 @@ void CoordinatorLink::Open(Handlers handlers) {
 void CoordinatorLink::OpenWatch(std::function<void(const std::string& reason)> on_job_failed) {
   watch_ = std::make_unique<JobWatch>(plan_, clients_);
   if (const absl::Status& started = watch_->started(); !started.ok()) {
-    starter_->Say(
-        absl::StrCat("a failure on another node does not end the ranks here: ", started.message()));
+    starter_->Say(absl::StrCat(
+        "cannot watch the job, so a failure on another node does not end the ranks here: ",
+        started.message()));
   }
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
     if (ranks_.At(local_rank).alive) ReportStarted(ranks_.At(local_rank));

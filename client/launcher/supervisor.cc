@@ -193,8 +193,8 @@ void Supervisor::AwaitBundle() {
     loop_->Poll(kPollInterval);
     if (announced || SteadyNow() < began + kAnnounceDelay) continue;
     announced = true;
-    Say(absl::StrCat("waiting for what is gathered of the hang for ", plan_.debug_dir, ", ",
-                     absl::FormatDuration(kBundlePatience), " at most"));
+    Say(absl::StrCat("waiting until the inspection of the hang is written to ", plan_.debug_dir,
+                     ", ", absl::FormatDuration(kBundlePatience), " at most"));
   }
   link_.PrintMessages();
 }

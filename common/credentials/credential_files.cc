@@ -6,7 +6,7 @@ absl::Status CheckCredentialFields(const CredentialFiles& files) {
   if (files.tls_cert.empty() != files.tls_key.empty()) {
     return absl::InvalidArgumentError(
         "tls_cert (MUSTER_TLS_CERT) and tls_key (MUSTER_TLS_KEY) belong together, and only one of "
-        "them is given");
+        "them is given; give both");
   }
   const bool needs_authority = !files.tls_cert.empty() || !files.tls_server_name.empty();
   if (!needs_authority || !files.tls_ca.empty()) return absl::OkStatus();

@@ -67,7 +67,7 @@ absl::Status CheckOwnCertificate(const TlsFiles& files) {
   if (X509_check_private_key(certificate.get(), key.get()) == 1) return absl::OkStatus();
   return FileError("key", files.key,
                    absl::StrCat("is not the key of the certificate in '", files.cert,
-                                "'; give the two that were made together"));
+                                "'; give a certificate and key that were made together"));
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ absl::StatusOr<std::string> ParseToken(absl::string_view contents) {
   if (token.empty()) return Unusable("it is empty");
   if (!std::all_of(token.begin(), token.end(), IsTokenCharacter)) {
     return Unusable(
-        "it holds white space, a control character or another that no token has (letters, digits "
-        "and -._~+/= are)");
+        "it holds white space, a control character or another character that a token cannot have; "
+        "allowed are letters, digits and -._~+/=");
   }
   if (token.size() < kMinCharacters) {
     return Unusable(absl::StrCat("its token has ", token.size(),

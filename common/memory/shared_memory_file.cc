@@ -152,7 +152,7 @@ absl::Status SharedMemoryFile::Check(size_t size) const {
   };
   struct stat info;
   if (fstat(descriptor_, &info) != 0) return Cannot("inspect", title_);
-  if (!S_ISREG(info.st_mode)) return refuse("is no file");
+  if (!S_ISREG(info.st_mode)) return refuse("is not a file");
   if (info.st_uid != geteuid()) return refuse("belongs to another user");
   if ((info.st_mode & 077) != 0) return refuse("is open to other users");
   if (static_cast<size_t>(info.st_size) == size) return absl::OkStatus();

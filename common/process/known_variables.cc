@@ -134,7 +134,7 @@ std::string Nearest(absl::string_view name) {
 std::string Warning(absl::string_view name) {
   const std::string nearest = Nearest(name);
   return absl::StrCat("the variable ", name, " means nothing to Muster; ",
-                      nearest.empty() ? "docs/environment.md lists those that do"
+                      nearest.empty() ? "docs/environment.md lists the known variables"
                                       : absl::StrCat("did you mean ", nearest, "?"));
 }
 

@@ -66,7 +66,10 @@ absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now)
   Claim claimed;
   claimed.epoch = checkpoint.epoch;
   for (const Checkpoint::Claimed& group : checkpoint.claimed_groups) {
-    if (group.rank >= size) s.Update(absl::InvalidArgumentError("a claimed group's rank is none"));
+    if (group.rank >= size) {
+      s.Update(absl::InvalidArgumentError(
+          "the checkpoint claims a group for a rank that its epoch does not have"));
+    }
     claimed.known_groups.push_back(group.group);
   }
   if (s.ok()) s = CheckClaim(checkpoint.members[0].place.member, claimed, limits, now);

@@ -135,8 +135,8 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   membership_.Withdraw(id);
   calls_.TimeOut(id, status);
   if (leaves) {
-    membership_.Lose(
-        {{member, LossCause::kLeftEarly, "it left without waiting for the others any longer"}});
+    membership_.Lose({{member, LossCause::kLeftEarly,
+                       "its Leave() timed out before all others had called Leave()"}});
   }
 }
 

@@ -83,26 +83,25 @@ void DeclareJob(Declarer& app, Flags* flags) {
       ClusterJobId([](const char* name) -> const char* { return std::getenv(name); });
   if (!workload.empty()) core.job_id = workload;
   app.Group("Job");
-  app.Value(
-      "job", "ID", &core.job_id,
-      "Name of the job; members of another job are refused. Under Slurm slurm-JOB-RESTARTS unless "
-      "it is given");
-  app.Value("world-size", "N", &core.world_size, "Number of members; 0: as the first member says");
+  app.Value("job", "ID", &core.job_id,
+            "Name of the job; members of another job are refused (under Slurm, the default is "
+            "slurm-JOB-RESTARTS)");
+  app.Value("world-size", "N", &core.world_size, "Number of members; 0: the first member gives it");
   app.Value("min-world-size", "N", &core.min_world_size,
-            "Makes the job elastic: after a loss it goes on with at least so many members; 0: it "
-            "fails");
+            "Make the job elastic: after a loss it goes on while at least this many members "
+            "remain; 0: a loss fails the job");
   app.Value("max-world-size", "N", &core.max_world_size,
             "Most members of an elastic job; 0: --world-size");
   app.Value("max-restarts-total", "N", &core.max_restarts_total,
-            "How many processes may take the places of others in the whole life of an elastic job, "
-            "which fails at the next one; 0: any number");
+            "How many processes may replace lost ones in the whole life of an elastic job; one "
+            "more fails the job; 0: any number");
   app.Value("settle", "DURATION", &core.settle,
-            "How long nobody must have come or gone before an elastic job forms with places "
-            "unfilled");
+            "Quiet period, without a process that comes or goes, before an elastic job forms with "
+            "empty places");
   app.Value("rejoin-timeout", "DURATION", &core.rejoin_timeout,
             "How long the survivors of a loss have to call Rejoin");
   app.Value("default-wait-timeout", "DURATION", &core.default_wait_timeout,
-            "How long a call waits whose caller does not say");
+            "How long a call waits if its caller sets no time-out");
   app.Switch("exit-when-done", &flags->exit_when_done,
              "End when every member has left or the job has failed");
 }
@@ -114,19 +113,18 @@ void DeclareNetwork(Declarer& app, Flags* flags) {
   app.Value("port-file", "FILE", &flags->port_file,
             "Write the port number to this file once it is open; removed at exit");
   app.Switch("insecure", &flags->server.insecure,
-             "Allow an address that other machines can reach without asking them for a token or a "
-             "certificate: anybody there can join the job and stop it");
+             "Serve other machines without a token or a certificate: anybody who reaches the "
+             "address can join the job and stop it");
 }
 
 void DeclareMetrics(Declarer& app, Flags* flags) {
   app.Group("Metrics");
-  app.Value(
-      "metrics-listen", "HOST:PORT", &flags->pages.listen,
-      "Serve a page of the job for people, and metrics for Prometheus (/metrics), over HTTP and "
-      "without credentials; :9100 is a port that only this machine reaches, and port 0 picks a "
-      "free one; none unless it is given");
+  app.Value("metrics-listen", "HOST:PORT", &flags->pages.listen,
+            "Serve the status page of the job, and metrics for Prometheus (/metrics), over HTTP "
+            "and without credentials; :9100 is a port that only this machine reaches, port 0 picks "
+            "a free one (default: no page)");
   app.Value("metrics-port-file", "FILE", &flags->pages.port_file,
-            "Write the number of that port to this file once it is open; removed at exit");
+            "Write that port number to this file once it is open; removed at exit");
 }
 
 void DeclareCredentials(Declarer& app, Flags* flags) {
@@ -136,9 +134,9 @@ void DeclareCredentials(Declarer& app, Flags* flags) {
             "Ask every caller for the token in this file, which is read again when it changes; "
             "'muster token' makes one");
   app.Value("token-overlap", "DURATION", &credentials.token_overlap,
-            "How long the token that the file held before stays good");
+            "How long the previous token of the file stays valid");
   app.Value("tls-cert", "FILE", &credentials.tls_cert,
-            "Serve TLS with this certificate (PEM, and those between it and the authority); read "
+            "Serve TLS with this certificate (PEM, followed by intermediate certificates); read "
             "again when it changes, as are the next two");
   app.Value("tls-key", "FILE", &credentials.tls_key, "The certificate's key");
   app.Value("tls-client-ca", "FILE", &credentials.tls_client_ca,
@@ -153,13 +151,13 @@ void DeclareLiveness(Declarer& app, Flags* flags) {
             "How long a restarted daemon waits for the members of a running job; more than both "
             "keepalive flags and 1s together");
   app.Value("stall-warning", "DURATION", &flags->server.core.stall_warning,
-            "How long nobody must have arrived before the missing are named; again at each "
+            "How long after the latest arrival the missing ranks are named; again at each "
             "doubling; 0: never");
   app.Value("keepalive-time", "DURATION", &flags->server.keepalive_time,
             "How often a silent member is pinged");
   app.Value("keepalive-timeout", "DURATION", &flags->server.keepalive_timeout,
-            "How long its answer, or what is on its way to it, may take before it counts as cut "
-            "off; 0: it is never lost for silence, as under a debugger");
+            "How long a ping, or data on its way to the member, may go unanswered before the "
+            "member counts as cut off; 0: silence is never a loss, as under a debugger");
   app.Value("drain-time", "DURATION", &flags->drain_time,
             "How long answers may take to be delivered at SIGTERM, and how long "
             "--exit-when-done waits for members to disconnect");
@@ -171,21 +169,18 @@ void DeclareLimits(Declarer& app, Flags* flags) {
   app.Value("max-payload-bytes", "SIZE", &limits.max_payload_bytes,
             "One member's contribution to a collective, or one lease result");
   app.Value("max-answer-bytes", "SIZE", &limits.max_answer_bytes,
-            "What a collective is answered with: all its ranks' payloads together");
+            "The answer of a collective: the payloads of all its ranks together");
   app.Value("max-held-bytes", "SIZE", &limits.max_held_bytes,
-            "All payloads and results together, and the answers made of them");
+            "All payloads, results and answers that the coordinator holds");
   app.Value("max-members", "N", &limits.max_members, "Members; also the largest world size");
   app.Value("max-waiters", "N", &limits.max_waiters, "Waiting calls");
   app.Value("max-waiters-per-member", "N", &limits.max_waiters_per_member,
             "Waiting calls of one member");
-  app.Value("max-groups", "N", &limits.max_groups,
-            "Groups of one epoch that ranks have handles of");
-  app.Value("max-group-ranks", "N", &limits.max_group_ranks,
-            "Ranks of those with a name, all together");
-  app.Value(
-      "max-leases", "N", &limits.max_leases,
-      "Names of leased work; to make room, outcomes that nobody has asked for the longest are "
-      "forgotten");
+  app.Value("max-groups", "N", &limits.max_groups, "Groups of one epoch that still have handles");
+  app.Value("max-group-ranks", "N", &limits.max_group_ranks, "Ranks of all named groups together");
+  app.Value("max-leases", "N", &limits.max_leases,
+            "Names of leased work; to make room, musterd forgets the outcomes that no process has "
+            "asked for in the longest time");
   app.Value("max-leases-per-member", "N", &limits.max_leases_per_member,
             "Leases that one member holds or waits for");
   app.Value("max-name-bytes", "N", &limits.max_name_bytes, "Length of a name or label");
@@ -203,7 +198,7 @@ void DeclareJournal(Declarer& app, Flags* flags) {
             "Record what members and launchers send, but for payloads, in this file and FILE.1, "
             "FILE.2 and so on: 'muster replay' shows what has happened");
   app.Value("journal-max-bytes", "SIZE", &flags->journal_max_bytes,
-            "What these files may take together; the oldest go");
+            "Size of these files together; musterd removes the oldest");
 }
 
 // A formatter that puts the default and the environment variable below each flag's description.

@@ -37,10 +37,10 @@ void AddServiceMetrics(const service::ServerMetrics& server_metrics, metrics::Fa
   families->push_back(metrics::Counter("muster_unauthenticated_calls_total",
                                        "Calls that were refused for their credentials.",
                                        static_cast<double>(server_metrics.unauthenticated_calls)));
-  families->push_back(metrics::Counter(
-      "muster_answers_let_go_total",
-      "Answers that were let go of, because members had not read them when they called on.",
-      static_cast<double>(server_metrics.answers_dropped)));
+  families->push_back(metrics::Counter("muster_answers_let_go_total",
+                                       "Answers that were dropped, because members had not read "
+                                       "them when they made their next call.",
+                                       static_cast<double>(server_metrics.answers_dropped)));
 }
 
 web::Response Metrics(const service::Server& server) {
@@ -70,9 +70,9 @@ void LogStart(const HostPort& address) {
                address.ToString());
   if (service::IsLoopback(address)) return;
   spdlog::warn(
-      "the page and the metrics need no credentials: whoever can reach {} can read the job's name, "
-      "its nodes, hosts and processes, the labels of its calls, and what the log says of it; they "
-      "can change nothing",
+      "the page and the metrics need no credentials: anybody who can reach {} can read the job's "
+      "name, its nodes, hosts and processes, the labels of its calls, and its log lines, but can "
+      "change nothing",
       address.ToString());
 }
 

@@ -36,7 +36,7 @@ Family OfEach(Family family, const char* label, const std::array<const char*, kC
 
 Family JobInfo(const core::Options& options) {
   Family family =
-      Gauges("muster_job_info", "1, labelled with the name of the job, and whether it is elastic.");
+      Gauges("muster_job_info", "1, labelled with the job's name and whether the job is elastic.");
   const bool elastic = options.min_world_size != 0;
   Add(&family, 1, {{"job_id", options.job_id}, {"elastic", elastic ? "true" : "false"}});
   return family;
@@ -45,18 +45,19 @@ Family JobInfo(const core::Options& options) {
 Family JobState(core::JobState state) {
   std::array<int, core::kJobStates> is{};
   is[static_cast<size_t>(state)] = 1;
-  return OfEach(Gauges("muster_job_state", "1 for the state that the job is in, 0 for all others."),
-                "state", kJobStateNames, is);
+  return OfEach(
+      Gauges("muster_job_state", "1 for the current state of the job, 0 for all other states."),
+      "state", kJobStateNames, is);
 }
 
 void AddState(const core::Metrics& m, Families* out) {
   out->push_back(JobState(m.state));
   out->push_back(Gauge("muster_epoch_number",
-                       "Number of the current epoch, 0 before the first. Grows from epoch to "
-                       "epoch, and is no count.",
+                       "Number of the current epoch, 0 before the first. It grows from epoch to "
+                       "epoch, but does not count epochs.",
                        static_cast<double>(m.epoch.value_or(0))));
-  out->push_back(
-      Gauge("muster_world_size", "Ranks of the job; 0 while that is not known.", m.world_size));
+  out->push_back(Gauge("muster_world_size", "Ranks of the job; 0 while their number is unknown.",
+                       m.world_size));
   out->push_back(
       OfEach(Gauges("muster_members", "Processes that the coordinator knows, by their state."),
              "state", kMemberStateNames, m.members));
@@ -72,7 +73,7 @@ void AddHeld(const core::Metrics& m, const core::Limits& limits, Families* out) 
                           double limit, const char* flag) {
     out->push_back(Gauge(name, absl::StrCat(what, "."), value));
     out->push_back(Gauge(absl::StrCat(name, "_limit"),
-                         absl::StrCat("What ", name, " may be at most (", flag, ")."), limit));
+                         absl::StrCat("Limit of ", name, " (", flag, ")."), limit));
   };
   held("muster_known_members", "Processes that the coordinator knows",
        static_cast<double>(m.known_members), limits.max_members, "--max-members");
@@ -87,8 +88,7 @@ void AddHeld(const core::Metrics& m, const core::Limits& limits, Families* out) 
 
 void AddCollectives(const core::Metrics& m, Families* out) {
   out->push_back(OfEach(Counters("muster_collective_arrivals_total",
-                                 "Arrivals of ranks at collectives, those that were sent again "
-                                 "included."),
+                                 "Arrivals of ranks at collectives, including repeated sends."),
                         "kind", kCollectiveNames, m.counters.arrivals));
   out->push_back(
       OfEach(Counters("muster_collectives_completed_total", "Collectives that have completed."),
@@ -97,12 +97,12 @@ void AddCollectives(const core::Metrics& m, Families* out) {
                        "Collectives that wait for some of their ranks.",
                        static_cast<double>(m.pending_collectives)));
   out->push_back(Gauge("muster_oldest_pending_collective_seconds",
-                       "How long the first rank has waited in the collective that has been "
-                       "pending for the longest time; 0 where none is.",
+                       "How long the first rank has waited in the collective that has been pending "
+                       "for the longest time; 0 if no collective is pending.",
                        absl::ToDoubleSeconds(m.oldest_pending)));
   Family waits = Histograms("muster_collective_wait_seconds",
-                            "How long the first rank of a completed collective has waited "
-                            "for the last. Digits of groups and labels count as one, #.");
+                            "How long the first rank of a completed collective has waited for the "
+                            "last. Numbers in groups and labels are written as #.");
   for (const core::CollectiveWaits& of : m.collective_waits) {
     const char* kind = of.kind ? kCollectiveNames[static_cast<size_t>(*of.kind)] : "other";
     Add(&waits, of.waits, {{"kind", kind}, {"group", of.group}, {"label", of.label}});
@@ -127,8 +127,7 @@ void AddEvents(const core::Metrics& m, Families* out) {
   out->push_back(OfEach(Counters("muster_members_lost_total", "Members that were lost, by cause."),
                         "cause", kLossNames, counters.losses));
   out->push_back(OfEach(Counters("muster_calls_timed_out_total",
-                                 "Calls that have waited as long as they may, by what they waited "
-                                 "for."),
+                                 "Calls that have timed out, by what they waited for."),
                         "call", kWaitNames, counters.timeouts));
   const auto counter = [out](const char* name, const char* help, uint64_t value) {
     out->push_back(Counter(name, help, static_cast<double>(value)));
@@ -136,28 +135,28 @@ void AddEvents(const core::Metrics& m, Families* out) {
   counter("muster_epochs_formed_total", "Epochs that have formed.", counters.epochs_formed);
   counter("muster_epochs_broken_total", "Epochs that a loss has broken.", counters.epochs_broken);
   counter("muster_replacements_total",
-          "Processes that have taken the places of others, in the life of an elastic job.",
+          "Processes that have replaced lost ones in the whole life of an elastic job.",
           m.replacements);
   counter("muster_members_reattached_total", "Times that a known process has attached again.",
           counters.reattached);
-  counter("muster_stall_warnings_total", "Warnings that a wait is long, or out of the ordinary.",
-          counters.stall_warnings);
+  counter("muster_stall_warnings_total",
+          "Warnings about a wait that is long, or longer than usual.", counters.stall_warnings);
 }
 
 void AddStragglers(const core::Metrics& m, Families* out) {
-  Family last = Gauges("muster_straggler_last_ratio",
-                       "Share of the latest collectives of an operation to which the rank "
-                       "came last. Of the ten ranks that were waited for the longest, as are "
-                       "the other metrics of stragglers.");
-  Family median = Gauges("muster_straggler_median_lateness_seconds",
-                         "How long after the median arrival the rank comes, in the median of "
-                         "the latest collectives.");
+  Family last =
+      Gauges("muster_straggler_last_ratio",
+             "Share of the latest collectives of an operation in which the rank arrived last. The "
+             "metrics of stragglers cover the ten ranks that the others waited for the longest.");
+  Family median = Gauges(
+      "muster_straggler_median_lateness_seconds",
+      "How long after the median arrival the rank arrives: the median of the latest collectives.");
   Family p95 = Gauges("muster_straggler_p95_lateness_seconds",
-                      "How long after the median arrival the rank comes at most, in 95 of "
-                      "100 of the latest collectives.");
-  Family waited = Gauges("muster_straggler_waited_seconds",
-                         "How long the others have waited for the rank, in all of the "
-                         "latest collectives together.");
+                      "How long after the median arrival the rank arrives: the 95th percentile of "
+                      "the latest collectives.");
+  Family waited =
+      Gauges("muster_straggler_waited_seconds",
+             "How long the others have waited for the rank in the latest collectives together.");
   for (const core::Straggler& s : m.stragglers) {
     const Labels labels = {
         {"rank", absl::StrCat(s.rank)}, {"node", s.node_id}, {"operation", s.operation}};

@@ -42,9 +42,10 @@ void AttachReactor::Push(StreamItem item) { queue_.Push(std::move(item)); }
 // "being written" for good, so nothing follows the end of the stream.
 void AttachReactor::Flush() noexcept {
   if (queue_.TakeOverflow()) {
-    dependencies_.driver->CloseStream(id_, absl::UnavailableError(absl::StrCat(
-                                               "the member has left ", StreamSendQueue::kMaxWaiting,
-                                               " events of its stream unread; attach again")));
+    dependencies_.driver->CloseStream(
+        id_, absl::UnavailableError(absl::StrCat("the member has not read ",
+                                                 StreamSendQueue::kMaxWaiting,
+                                                 " events of its stream; attach again")));
   }
   const std::optional<StreamItem> next = queue_.Next();
   if (!next) return;

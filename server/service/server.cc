@@ -74,9 +74,9 @@ void WarnOfEavesdroppers(const ServerOptions& options, const HostPort& address) 
   if (credentials.token_file.empty() || !credentials.tls_cert.empty()) return;
   if (IsLoopback(address)) return;
   options.logger->warn(
-      "the token is sent without TLS: whoever can read the network's packets can read it and all "
-      "that goes through the coordinator, and join the job or stop it; --tls-cert and --tls-key "
-      "prevent that");
+      "the token is sent without TLS: anybody who can read the network's packets can read the "
+      "token and everything that goes through the coordinator, and can join the job or stop it; "
+      "--tls-cert and --tls-key prevent that");
 }
 
 // Returns FAILED_PRECONDITION instead of the status's code: a credentials file that cannot be used

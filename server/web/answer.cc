@@ -22,17 +22,16 @@ bool IsForeign(const Request& request) {
 absl::string_view Explain(int status) {
   switch (status) {
     case 400:
-      return "This is not a request of HTTP/1.1, or a method that is unknown here, or it is too "
-             "long: at "
-             "most 16 KiB, headers included.";
+      return "musterd cannot read this request: it is not HTTP/1.1, its method is unknown, or it "
+             "has more than 16 KiB with its headers.";
     case 403:
-      return "Only this machine is served here, under the name of localhost, 127.0.0.1 or [::1].";
+      return "musterd serves its pages only to this machine, as localhost, 127.0.0.1 or [::1].";
     case 404:
-      return "There is no such page.";
+      return "There is no such page; the status page is at /.";
     case 405:
-      return "Pages can be read, by GET and HEAD, and nothing else.";
+      return "Pages can only be read: use GET or HEAD.";
     case 500:
-      return "The page could not be made; the log of musterd says why.";
+      return "musterd could not make the page; its log says why.";
     default:
       return "The request was refused.";
   }

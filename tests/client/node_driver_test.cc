@@ -370,7 +370,9 @@ TEST_F(NodeDriverTest, ABlockedLogDelaysNoMember) {
   Join(0, {kLong, kLong});
   std::promise<void> told, taken;
   SetLogSink([&, told_once = false](LogLevel, absl::string_view line) mutable {
-    if (!absl::StrContains(line, "each by itself") || std::exchange(told_once, true)) return;
+    if (!absl::StrContains(line, "each call the coordinator on their own") ||
+        std::exchange(told_once, true))
+      return;
     told.set_value();
     taken.get_future().wait();
   });

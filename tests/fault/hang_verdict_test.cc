@@ -145,9 +145,9 @@ TEST_F(HangVerdictTest, ARankThatComputes) {
 
 TEST_F(HangVerdictTest, ARankWhoseThreadsWaitForEachOthersMutexes) {
   ASSERT_NO_FATAL_FAILURE(Start("dead-lock"));
-  ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(),
-                      ContainsRegex("dead lock: it waits for its thread [0-9]+ .*, which waits for "
-                                    "thread [0-9]+")));
+  ExpectVerdict(AllOf(
+      IsAboutRank1InTheBarrier(),
+      ContainsRegex("deadlock: it waits for its thread [0-9]+ .*, which waits for thread [0-9]+")));
 }
 
 TEST_F(HangVerdictTest, RanksThatWaitForEachOtherInDifferentCalls) {
@@ -158,7 +158,7 @@ TEST_F(HangVerdictTest, RanksThatWaitForEachOtherInDifferentCalls) {
       AllOf(StartsWith("ranks wait for each other in different calls: "),
             HasSubstr("ranks 0,2 wait in Barrier('in a barrier') op 0 of the world"),
             HasSubstr("rank 1 waits in Barrier('in a pair') op 0 of group 'pair' (ranks 0-1)"),
-            HasSubstr("none of these can end")));
+            HasSubstr("none of these calls can complete")));
 }
 
 TEST_F(HangVerdictTest, AProcessThatHasNotCalledJoin) {

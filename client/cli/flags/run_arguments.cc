@@ -30,7 +30,7 @@ bool TakesValue(const std::string& flag, const KnownFlags& known) {
 absl::StatusOr<Arguments> ProgramWithoutDashes(Arguments program, const KnownFlags& known) {
   if (std::find(program.begin(), program.end(), kDashes) != program.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the program may be '", program[0],
+        absl::StrCat("it is unclear whether the program is '", program[0],
                      "' or what follows --; put the flags first, then -- and the program"));
   }
   for (const std::string& word : program) {

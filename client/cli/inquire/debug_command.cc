@@ -46,8 +46,8 @@ int Fail(int exit_status, absl::string_view text) {
 
 std::string NoVerdictReason(const std::string& address, const absl::Status& error) {
   if (!absl::IsUnimplemented(error)) return NoAnswerReason(address, error, kCallTimeout);
-  return "this musterd has no inquiries, since it is older than this muster; run both in the same "
-         "version ('muster status' works with either)";
+  return "this musterd is older than this muster and has no inquiries; install one version of both "
+         "('muster status' works with either)";
 }
 
 // One inquiry at one coordinator.
@@ -108,11 +108,12 @@ class DebugInquiry {
       if (now.number() == begun->number() && now.wants_files()) return now.number();
       if (SteadyNow() >= give_up) break;
       if (!announced)
-        Say("the coordinator is at an inquiry of its own, without files; asking again when it is "
-            "over");
+        Say("the coordinator has an inquiry of its own under way, which collects no files; waiting "
+            "for its end, then asking again");
       absl::SleepFor(kPoll);
     }
-    Say("no inquiry with files could begin: the bundle has none of the nodes; ask again later");
+    Say("no inquiry with files could begin, so the bundle lacks the files of the nodes; run muster "
+        "debug again later");
     return inquiry_.inquiry().number();
   }
 
@@ -163,7 +164,7 @@ absl::Status CheckTar(const std::string& output) {
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--output: there is no folder ", folder.string(),
-                                                 "; make it, or name another file"));
+                                                 "; create the folder, or name another file"));
 }
 
 // Refuses a folder that is not empty, because an older bundle's files would mix with this one's.
@@ -176,7 +177,7 @@ absl::Status CheckOutput(const std::string& output) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--output: ", output,
-                   " is there already, and is no empty folder; name another one, or FILE.tar"));
+                   " exists and is not an empty folder; name another folder, or FILE.tar"));
 }
 
 // Writes the bundle to `output`, a folder or a tar, and returns where it is.

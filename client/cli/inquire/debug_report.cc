@@ -93,7 +93,7 @@ class MemberIndex {
 std::string DescribeObservation(const RankObservation& observation) {
   std::string text = observation.thread().empty() ? "" : absl::StrCat(observation.thread(), " ");
   if (observation.dead_lock()) {
-    absl::StrAppend(&text, "dead lock with ", observation.blocked_by());
+    absl::StrAppend(&text, "deadlock with ", observation.blocked_by());
   } else if (!observation.call().empty()) {
     absl::StrAppend(&text, "in ", observation.call(), "()",
                     observation.target().empty() ? "" : absl::StrCat(" of ", observation.target()));

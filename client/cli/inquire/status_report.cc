@@ -69,7 +69,7 @@ std::string Requests(const GetStatusResponse& status) {
   if (status.newcomers_waiting() > 0) {
     absl::StrAppend(&text, "; newcomers waiting: ", status.newcomers_waiting());
   }
-  if (status.stop_requested()) absl::StrAppend(&text, "; a stop was asked for");
+  if (status.stop_requested()) absl::StrAppend(&text, "; a stop was requested");
   return text;
 }
 
@@ -223,7 +223,7 @@ std::string Stragglers(const GetStatusResponse& status, const NodeNames& names, 
 std::string Mismatches(const GetStatusResponse& status, int width) {
   std::string text;
   for (const std::string& oddity : status.oddities()) absl::StrAppend(&text, Lines(oddity, width));
-  return text.empty() ? "" : absl::StrCat("\nodd when the epoch formed\n", text);
+  return text.empty() ? "" : absl::StrCat("\ndifferences when the epoch formed\n", text);
 }
 
 // Shows the verdict's age, because the wait that it is about may be over.

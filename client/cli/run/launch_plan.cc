@@ -70,9 +70,8 @@ absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* j
   if (flags.nnodes && absl::StrContains(*flags.nnodes, ':')) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--nnodes is '", ReplaceUnprintable(*flags.nnodes),
-        "'; expected the nodes that are started, one number. How many ranks an elastic job may "
-        "have, musterd is told: --min-world-size and --max-world-size, which for one node are "
-        "muster run's too"));
+        "'; expected one number, the nodes that are started. Give the range of an elastic job to "
+        "musterd (on one node, to muster run) as --min-world-size and --max-world-size"));
   }
   RETURN_IF_ERROR(ParseNumber("--nnodes", flags.nnodes, 1, kMaxNodes, &job->nnodes));
   if (job->nnodes > 1 && !flags.coordinator) {

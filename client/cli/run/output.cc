@@ -212,7 +212,7 @@ void Output::PrintFailures(Screen* screen) {
     lost_ = true;
     if (failure.error != EPIPE) {
       Say(absl::StrCat("cannot write to ", failure.name, ": ", strerror(failure.error),
-                       "; the rest of what is meant for it is lost"));
+                       "; the rest of its output is lost"));
     } else {
       OnReaderGone(/*lost=*/true);
     }

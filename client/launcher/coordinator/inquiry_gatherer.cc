@@ -48,13 +48,13 @@ absl::StatusOr<std::string> AwaitVerdict(CoordinatorClient* client, const std::s
     const auto now = client->GetInquiry(request, kCallTimeout);
     if (!now.ok()) return now.status();
     if (now->inquiry().number() != number) {
-      return absl::NotFoundError("it was asked something else since; the verdict is in its log");
+      return absl::NotFoundError("another inquiry has begun since; the verdict is in its log");
     }
     if (!now->inquiry().open()) return now->inquiry().verdict();
     absl::SleepFor(kVerdictPoll);
   }
   return absl::DeadlineExceededError(
-      absl::StrCat("it has come to none within ", absl::FormatDuration(kVerdictPatience)));
+      absl::StrCat("it has reached none within ", absl::FormatDuration(kVerdictPatience)));
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ void InquiryGatherer::Start(Task task) {
 }
 
 void InquiryGatherer::GiveUp(Task task, const absl::Status& why) {
-  notify_(absl::StrCat("what the ranks here are doing is not gathered: ", why.message()));
+  notify_(absl::StrCat("cannot collect what the ranks here are doing: ", why.message()));
   writing_ = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -128,7 +128,7 @@ void InquiryGatherer::Write(const Task& task, std::vector<File> files) {
       AwaitVerdict(task.client.get(), task.report.job_id(), inquiry.number());
   const std::string conclusion =
       verdict.ok() ? absl::StrCat("verdict: ", *verdict)
-                   : absl::StrCat("no verdict of the coordinator: ", verdict.status().message());
+                   : absl::StrCat("no verdict from the coordinator: ", verdict.status().message());
   files.push_back(VerdictFile(absl::StrCat(verdict.ok() ? *verdict : conclusion, "\n"), inquiry));
   const std::string folder = absl::StrCat(debug_dir_, "/", observe::BundleName(BeganAt(inquiry)));
   const absl::Status written = observe::WriteFiles(folder, files);

@@ -156,7 +156,7 @@ InquiryResponder::InquiryResponder(const JobPlan& plan, std::shared_ptr<ClientGr
   const absl::Status started = StartDetachedThread("look into hangs", run);
   if (started.ok()) return;
   state_->AddMessage(
-      absl::StrCat("no hang of this node's ranks can be looked into: ", started.message()));
+      absl::StrCat("cannot inspect this node's ranks when the job hangs: ", started.message()));
 }
 
 InquiryResponder::~InquiryResponder() {

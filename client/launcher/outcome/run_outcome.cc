@@ -146,7 +146,7 @@ std::string RunOutcome::Headline() const {
     return absl::StrCat("failed: ", Sentence(*healthy),
                         healthy->end.code == exit_codes::kPeerLost
                             ? ", because of another rank"
-                            : ", because it had given the coordinator up");
+                            : ", because it had given up on the coordinator");
   }
   if (interrupted_) return absl::StrCat("was ended by ", SignalName(*interrupted_));
   return absl::StrCat("failed: ", Sentence(*FirstUnclean()));

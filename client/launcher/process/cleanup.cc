@@ -48,10 +48,9 @@ bool Cleanup::Undecided(const std::vector<ProcessInfo>& processes, absl::Time no
     if (now < undecided_since_.emplace(process.pid, now).first->second + kUndecidedPatience) {
       undecided = true;
     } else if (given_up_.insert(process.pid).second) {
-      say_(absl::StrCat(
-          "whether a rank left ", Names({process}),
-          " in the background cannot be seen: a driver or a file system may hold its memory map; "
-          "it is left running until the run ends"));
+      say_(absl::StrCat("cannot tell whether a rank left ", Names({process}),
+                        " in the background: a driver or a file system may hold its memory map; it "
+                        "is left running until the run ends"));
     }
   }
   return undecided;

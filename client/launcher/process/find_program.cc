@@ -55,7 +55,8 @@ absl::StatusOr<std::string> FindProgram(const std::string& name, const std::stri
     if (!status.ok()) return status;
     return name;
   }
-  absl::Status result = absl::NotFoundError(absl::StrCat(name, ": not found in PATH"));
+  absl::Status result = absl::NotFoundError(
+      absl::StrCat(name, ": not found in PATH; give its path, or add its folder to PATH"));
   for (absl::string_view directory : absl::StrSplit(search_path, ':')) {
     const std::string path = absl::StrCat(directory.empty() ? "." : directory, "/", name);
     const absl::Status status = CheckExecutable(path);

@@ -136,7 +136,7 @@ absl::Status DifferenceError(const Group& group, int first, int second, const st
   return absl::FailedPreconditionError(absl::StrCat(
       DescribePeer(group, first), " ", DescribeSetting(settings[first], name), " and ",
       DescribePeer(group, second), " ", DescribeSetting(settings[second], name),
-      "; each rank decides by it how it speaks to its peers: set it alike on all ranks",
+      "; NCCL chooses by it how ranks talk to each other: give it one value on all ranks",
       IsNodeSetting(name) ? " of a node" : "", " (see also NCCL's configuration files)"));
 }
 
@@ -180,8 +180,8 @@ absl::Status CheckNcclVariables(const std::map<std::string, NcclVariable>& varia
   };
   absl::Status status = refuse(
       "NCCL_COMM_ID", [](absl::string_view id) { return !id.empty(); },
-      "NCCL would use it in place of every id, so that communicators mix with each other and with "
-      "those of former attempts; unset it: the job brings the ranks together");
+      "NCCL would use it instead of each communicator's id, so that communicators mix with each "
+      "other and with those of former attempts; unset it: Muster gives NCCL its ids");
   status.Update(refuse(
       "NCCL_COMM_BLOCKING", [](absl::string_view mode) { return !mode.empty() && mode != "0"; },
       "NCCL's calls would block, and nothing could end them when a rank is lost; unset it"));

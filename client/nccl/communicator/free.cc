@@ -60,14 +60,15 @@ void FreeOnDevice(int device, absl::string_view what, std::function<void()> free
   if (!started.ok()) {
     DeferredWork::Get().Add(work);
     Log(LogLevel::kWarning,
-        absl::StrCat(what, " is freed with the next communicator that is freed: GPU ", device,
+        absl::StrCat(what, " stays on the GPU until another communicator is freed: GPU ", device,
                      " may be busy, and ", started.message()));
     return;
   }
   if (freed->WaitForNotificationWithTimeout(NcclHandle::kStopWait)) return;
   Log(LogLevel::kWarning,
       absl::StrCat(what, " is freed later: GPU ", device, " has not ended its work within ",
-                   absl::FormatDuration(NcclHandle::kStopWait), ", and CUDA frees nothing before"));
+                   absl::FormatDuration(NcclHandle::kStopWait),
+                   ", and CUDA frees nothing before that"));
 }
 
 }  // namespace muster::internal

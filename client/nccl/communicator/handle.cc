@@ -39,7 +39,7 @@ absl::Status CallGuarded(absl::string_view function, absl::FunctionRef<absl::Sta
         absl::StrCat("the function given to ", function, " threw: ", error.what()));
   } catch (...) {
     return absl::InternalError(absl::StrCat("the function given to ", function,
-                                            " threw something that is not a std::exception"));
+                                            " threw something other than a std::exception"));
   }
 }
 

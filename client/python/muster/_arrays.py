@@ -75,13 +75,13 @@ class View:
         if not view.c_contiguous:
             raise InvalidArgumentError(f"{what} is not contiguous in memory: pass a copy of it")
         if writable and view.readonly:
-            raise InvalidArgumentError(f"{what} is read-only, and the call writes to it")
+            raise InvalidArgumentError(f"{what} is read-only, but the call writes to it: pass a writable array")
         found = dtype or _type_of(view.format, view.itemsize)
         if found not in TYPES:
             raise InvalidArgumentError(
                 f"{what} has elements of the type {dtype or view.format!r}; expected one of {', '.join(TYPES)}")
         if view.nbytes % _WIDTHS[found] != 0:
-            raise InvalidArgumentError(f"{what} has {view.nbytes} bytes, which are no whole number of {found}")
+            raise InvalidArgumentError(f"{what} has {view.nbytes} bytes, which is not a whole number of {found} elements")
         self.type_name = found
         self.type = TYPES[found]
         self.count = view.nbytes // _WIDTHS[found]

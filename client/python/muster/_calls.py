@@ -432,7 +432,7 @@ def text(value: str, what: str, errors: str = "strict") -> bytes:
     try:
         return value.encode("utf-8", errors)
     except UnicodeEncodeError as error:
-        raise InvalidArgumentError(f"{what} is no text: {error}") from None
+        raise InvalidArgumentError(f"{what} is not valid text: {error}") from None
 
 
 def wait(

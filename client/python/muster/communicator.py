@@ -236,7 +236,7 @@ def _expect(what: str, view: View, like: View, count: int) -> None:
 
 def _part(what: str, view: View, size: int) -> int:
     if view.count % size != 0:
-        raise InvalidArgumentError(f"{what} has {view.count} elements, which are no {size} parts of one size")
+        raise InvalidArgumentError(f"{what} has {view.count} elements, which {size} ranks cannot share evenly")
     return view.count // size
 
 

@@ -29,9 +29,9 @@ absl::Status CheckTimeout(absl::string_view what, absl::Duration timeout) {
   if (timeout >= absl::ZeroDuration() && timeout < absl::InfiniteDuration()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, " is ", absl::FormatDuration(timeout),
-      "; expected a finite duration that is not negative: nothing waits without a deadline"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " is ", absl::FormatDuration(timeout),
+                   "; expected a finite duration of 0s or more: every call has a deadline"));
 }
 
 }  // namespace muster::internal

@@ -64,14 +64,14 @@ bool FanInDriver::IsReady() {
     missing_logged_ = true;
     log_line_ = SeparateCallsLine(
         absl::StrCat(segment_->Mapped(), " of ", node_.members, " share memory (", segment_->path(),
-                     "); containers need a common /dev/shm and user for that"));
+                     ")); containers of a node must share /dev/shm and the user"));
   }
   return false;
 }
 
 std::string FanInDriver::SeparateCallsLine(absl::string_view why) const {
   return absl::StrCat("job '", node_.job_id, "': ranks of ", NodeNames().Describe(node_.node_id),
-                      " call the coordinator each by itself: ", why);
+                      " each call the coordinator on their own: ", why);
 }
 
 std::shared_ptr<FanInDriver::GroupRounds> FanInDriver::Find(const NodeGroup& group) {

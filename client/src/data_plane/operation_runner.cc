@@ -157,7 +157,8 @@ PendingOperation OperationRunner::Start(std::function<absl::Status()> calls, voi
   absl::Status status = CheckProcess("Start");
   if (status.ok() && started_->IsOwnThread()) {
     status = absl::FailedPreconditionError(absl::StrCat(
-        Describe("Start"), ": called by what was started; call the operations themselves"));
+        Describe("Start"),
+        ": called inside a function that Start() runs; call the operations there directly"));
   }
   if (status.ok() && group_.prevents_block()) return Ended(RunStarted(calls));
   if (status.ok()) status = backend_->Follow(stream);

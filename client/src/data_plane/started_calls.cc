@@ -43,7 +43,7 @@ absl::Status RunStarted(const std::function<absl::Status()>& run) {
     return absl::InternalError(absl::StrCat("the function given to Start threw: ", error.what()));
   } catch (...) {
     return absl::InternalError(
-        "the function given to Start threw something that is not a std::exception");
+        "the function given to Start threw something other than a std::exception");
   }
 }
 

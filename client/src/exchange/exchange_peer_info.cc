@@ -50,7 +50,7 @@ absl::Status CheckOneNode(const std::vector<ExchangePeerInfo>& infos, const Grou
   if (on_other_nodes.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "shared memory does not reach from one node to another: ", NameOfMember(group, first),
-      " is to see what ", absl::StrJoin(on_other_nodes, ", "),
+      " cannot see what ", absl::StrJoin(on_other_nodes, ", "),
       " offer; exchange through a shared folder, or among the ranks of each node"));
 }
 
@@ -84,9 +84,9 @@ absl::Status CheckEqualTensors(const std::vector<ExchangePeerInfo>& infos, const
     if (!info.offers()) continue;
     if (info.num_bytes() == expected.num_bytes() && info.data_type() == expected.data_type())
       continue;
-    return Bad("the tensors of an exchange differ: that of ", NameOfMember(group, first), " has ",
-               expected.num_bytes(), " bytes of ",
-               NameOf(static_cast<DataType>(expected.data_type())), ", that of ",
+    return Bad("the tensors of an exchange differ: the tensor of ", NameOfMember(group, first),
+               " has ", expected.num_bytes(), " bytes of ",
+               NameOf(static_cast<DataType>(expected.data_type())), ", the tensor of ",
                NameOfMember(group, index), " has ", info.num_bytes(), " bytes of ",
                NameOf(static_cast<DataType>(info.data_type())));
   }

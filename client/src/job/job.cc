@@ -63,8 +63,9 @@ absl::Status CheckRanks(absl::string_view name, const std::vector<int>& ranks, i
       return BadRanks(name, absl::StrCat("names rank ", rank, " twice"));
   }
   if (seen.count(own) != 0) return absl::OkStatus();
-  return BadRanks(name, absl::StrCat("(ranks ", absl::StrJoin(ranks, ","), ") is without rank ",
-                                     own, ", which asks for it; only its members create a group"));
+  return BadRanks(
+      name, absl::StrCat("(ranks ", absl::StrJoin(ranks, ","), ") does not include rank ", own,
+                         ", which calls NewGroup(); only the members of a group create it"));
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ absl::Status Lease::Send(const absl::StatusOr<std::string>& outcome) {
   if (!state_->open) {
     return absl::FailedPreconditionError(
         absl::StrCat("lease '", state_->name, "' is not held by this process",
-                     state_->outcome.held ? " any more" : ": another one has done the work"));
+                     state_->outcome.held
+                         ? " any more: it was completed, failed or released before"
+                         : ": another process has done the work, and this Lease has its result"));
   }
   state_->answered = true;
   if (outcome.ok()) {

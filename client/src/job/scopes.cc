@@ -25,7 +25,7 @@ absl::Status CallGuarded(absl::FunctionRef<void()> work) {
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("the function threw: ", error.what()));
   } catch (...) {
-    return absl::InternalError("the function threw something that is not a std::exception");
+    return absl::InternalError("the function threw something other than a std::exception");
   }
   return absl::OkStatus();
 }

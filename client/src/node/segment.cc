@@ -97,7 +97,9 @@ absl::Status NodeSegment::OpenOrMake() {
     if (status.ok()) file_ = *std::move(file);
     if (!absl::IsAlreadyExists(status)) return status;
   }
-  return absl::UnavailableError(absl::StrCat("the shared memory at ", path_, " comes and goes"));
+  return absl::UnavailableError(
+      absl::StrCat("the shared memory at ", path_,
+                   " was created and removed again and again; other processes use the same name"));
 }
 
 absl::StatusOr<SharedMemoryFile> NodeSegment::Make() const {

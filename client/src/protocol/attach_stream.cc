@@ -29,10 +29,11 @@ absl::Status CheckAnswer(const v1::AttachResponse& response) {
   if (response.has_attached() && attached.has_session() && attached.limits().max_name_bytes() > 0) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the versions do not fit: this SDK is ", MUSTER_VERSION, " and speaks protocol ",
-                   kProtocolVersion, "; the coordinator is '", attached.daemon_version(),
-                   "' and does not answer as that protocol says"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the versions do not match: this SDK is ", MUSTER_VERSION, " and speaks protocol ",
+      kProtocolVersion, "; the coordinator is '", attached.daemon_version(),
+      "', and its answer does not follow that protocol; install releases that speak the same "
+      "protocol version"));
 }
 
 // Returns whether a refused registration will be refused again at the next try.

@@ -74,7 +74,7 @@ bool GroupReleaseReporter::Report(SteadyTime now) {
   report_at_.reset();
   unreported_changes_ = 0;
   if (!HasChanges()) return false;  // the program has taken the groups back since
-  PendingCall call = calls_.NewInBackground(now, "telling which groups are let go");
+  PendingCall call = calls_.NewInBackground(now, "reporting released groups");
   call.epoch = EpochOf(epochs_.place()->epoch());
   call.only_in = session_.session();
   const auto batch = std::make_shared<ReportedBatch>();
@@ -169,8 +169,8 @@ absl::string_view GroupReleaseReporter::BlockedBy(SteadyTime now, const MemberGr
   const bool may_call = group.is_world() || !(group.release.closed() || epochs_.IsNameInUse(group));
   if (may_call) return "";
   if (report_at_) ReportBy(now);
-  return "this process has let an earlier group of this name go, which begins anew when the other "
-         "ranks have let it go too, and have heard that all have";
+  return "this process has released an earlier group of this name; the name can be used again once "
+         "the other ranks have released it too and know that all have";
 }
 
 }  // namespace muster::internal

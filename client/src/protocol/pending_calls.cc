@@ -301,7 +301,7 @@ absl::Status PendingCalls::Unreachable(SteadyTime now, const PendingCall& call) 
       timed_out
           ? absl::StrCat(" timed out after ", absl::FormatDuration(call.deadline.timeout()), "; it")
           : "",
-      " ", stream_.NotReachedSince(since, now), "; is musterd running there?");
+      " ", stream_.NotReachedSince(since, now), "; check that musterd runs there");
   return WithExitCode(timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text),
                       kExitCoordinatorLost);
 }
@@ -312,7 +312,7 @@ absl::Status PendingCalls::NotRegistered(const PendingCall& call) const {
       call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()), " while ",
       phase, " the coordinator at ", options_.coordinator,
       stream_.last_error().empty() ? "" : absl::StrCat(" (", stream_.last_error(), ")"),
-      "; is musterd running there?");
+      "; check that musterd runs there, and that both sides use TLS or neither (MUSTER_TLS_CA)");
   return WithExitCode(absl::DeadlineExceededError(text), kExitCoordinatorLost);
 }
 

@@ -240,8 +240,8 @@ absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
   const size_t bytes = mine.ok() ? ranks * tensor.num_bytes : 0;
   const std::shared_ptr<char[]> memory(new (std::nothrow) char[bytes]);
   if (memory == nullptr) {
-    mine = absl::ResourceExhaustedError(
-        absl::StrCat("AllGather: there is no memory for the whole, ", bytes, " bytes"));
+    mine = absl::ResourceExhaustedError(absl::StrCat(
+        "AllGather: there is no memory for the tensors of all ranks, ", bytes, " bytes"));
   }
   if (alone && !mine.ok()) return mine.status();
   const absl::Status status =

@@ -162,15 +162,15 @@ void CompareClocks(const Nodes& nodes, const NodeNames& node_names, std::vector<
   }
   if (known > 1 && (ahead == known || behind == known)) {
     out->push_back(absl::StrCat("the coordinator's clock is at least ", DescribeSkew(-least),
-                                " those of all ", known, " nodes"));
+                                " the clocks of all ", known, " nodes"));
     return;
   }
   for (const auto& [id, node] : nodes) {
     if (!node.clock_ahead || absl::AbsDuration(*node.clock_ahead) <= kClockTolerance) continue;
     out->push_back(absl::StrCat("the clock of ", Describe(id, node, node_names), " is ",
                                 DescribeSkew(*node.clock_ahead),
-                                " the coordinator's: logs do not fit together, and certificates "
-                                "may not be valid there"));
+                                " the coordinator's: times in logs do not compare, and "
+                                "certificates may not be valid there; synchronize the clocks"));
   }
 }
 

@@ -63,8 +63,8 @@ absl::Status CheckElastic(const Options& options) {
   }
   if (options.max_restarts_total != 0 && least == 0) {
     return refuse("--max-restarts-total ", options.max_restarts_total,
-                  " needs --min-world-size, which makes a job elastic: no other one goes on when "
-                  "a member is lost");
+                  " needs --min-world-size, which makes a job elastic: only an elastic job goes on "
+                  "after a loss");
   }
   if (most > options.limits.max_members) {
     return refuse("--max-world-size ", most, " is over --max-members ", options.limits.max_members);
@@ -75,7 +75,7 @@ absl::Status CheckElastic(const Options& options) {
   }
   const uint32_t places = most != 0 ? most : options.world_size;
   if (places != 0 && least > places) {
-    return refuse("--min-world-size ", least, " is over the ", places, " members that the job has");
+    return refuse("--min-world-size ", least, " is over the ", places, " members of the job");
   }
   return absl::OkStatus();
 }

@@ -87,8 +87,8 @@ absl::Status CheckKnownGroup(const KnownGroup& group) {
   if (!s.ok()) return s;
   if (s = CheckText("the claim's end of a group", group.finished); !s.ok()) return s;
   if (group.closed && (group.next_sequence != 0 || !group.finished.empty())) {
-    return Malformed("the claim says of a closed group that it has a next sequence number or has ",
-                     "finished");
+    return Malformed("the claim has a closed group with a next sequence number or an end; ",
+                     "expected neither");
   }
   return CheckNextSequence("the claim's", group.next_sequence);
 }
@@ -175,7 +175,9 @@ absl::Status CheckSequence(uint64_t sequence) {
 }
 
 absl::Status CheckNodeParts(size_t parts) {
-  if (parts == 0) return Malformed("a NodeCollective has no parts; its sender is one of them");
+  if (parts == 0) {
+    return Malformed("a NodeCollective has no parts; expected the sender's part at least");
+  }
   return AtMost("the parts of the NodeCollective are", parts, kMaxNodeParts,
                 "; send several, or single calls");
 }
@@ -184,7 +186,9 @@ absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t s
                         const Limits& limits) {
   if (group.name.empty() && group.ranks.empty()) return absl::OkStatus();
   if (group.name.empty()) {
-    return Malformed("a group has a name and ranks; the world has neither of them");
+    return Malformed(
+        "the group has ranks but no name; give it a name, or leave out the ranks to call the "
+        "world");
   }
   absl::Status s = ValidateName("group name", group.name, limits.max_name_bytes);
   if (!s.ok()) return s;
@@ -235,8 +239,8 @@ absl::Status CheckLeaseResult(absl::string_view name, const LeaseResult& result,
                               const Limits& limits) {
   return AtMost(absl::StrCat("the bytes in the result of lease '", name, "' are"),
                 HeldBytes(result), limits.max_payload_bytes,
-                "; publish where it is instead of what it is (musterd --max-payload-bytes raises "
-                "the limit)");
+                "; publish the place of the data instead of the data (musterd --max-payload-bytes "
+                "raises the limit)");
 }
 
 absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, const Limits& limits,

@@ -66,13 +66,13 @@ absl::Status Collectives::CheckPayload(const CollectiveRequest& request, const B
     if (payload->empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank,
                                                    " sends a payload to a Broadcast with root ",
-                                                   request.root, "; only the root does"));
+                                                   request.root, "; only the root may send one"));
   }
   if (!request.payload_size || *request.payload_size == payload->size()) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " sends a payload of ",
-                                                 payload->size(), " bytes to ",
+                                                 payload->size(), " bytes, but declares ",
                                                  DescribeOperation(request)));
 }
 
@@ -99,7 +99,8 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
     return s;
   }
   if (group->IsStale(index, request.call.attempt)) {
-    return absl::UnavailableError("this send may be one of an earlier group of the same ranks");
+    return absl::UnavailableError(
+        "this send may belong to an earlier group of the same ranks; repeat it");
   }
   const Calls::Description op = group->texts().Describe(request, group->description());
   if (request.sequence >= group->sequence()) {
@@ -140,14 +141,14 @@ absl::Status Collectives::DescribeTimeout(const ParkedCall& call,
 
 std::string DescribeAbsentees(const Epoch& epoch, const Absentees& absent, size_t of, Time now) {
   if (absent.missing.empty()) {
-    return absl::StrCat("all ", of, " had come, but some have stopped waiting: ",
+    return absl::StrCat("all ", of, " arrived, but some of them have stopped waiting: ",
                         DescribeMembers(epoch, absent.gave_up, now));
   }
   return absl::StrCat("missing ", absent.missing.size(), " of ", of, ": ",
                       DescribeMembers(epoch, absent.missing, now),
-                      absent.gave_up.empty() ? ""
-                                             : absl::StrCat("; had come and stopped waiting: ",
-                                                            Ranks(absent.gave_up)));
+                      absent.gave_up.empty()
+                          ? ""
+                          : absl::StrCat("; arrived and stopped waiting: ", Ranks(absent.gave_up)));
 }
 
 }  // namespace muster::core

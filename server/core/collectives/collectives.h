@@ -73,7 +73,7 @@ class Collectives {
   Groups& groups_;
 };
 
-// Returns text such as "missing 1 of 3: rank 2 (node ...), ...; had come and stopped waiting: rank
+// Returns text such as "missing 1 of 3: rank 2 (node ...), ...; arrived and stopped waiting: rank
 // 1".
 std::string DescribeAbsentees(const Epoch& epoch, const Absentees& absent, size_t of, Time now);
 

@@ -52,13 +52,13 @@ bool Groups::IsClosed(const GroupName& name, uint32_t rank) const {
 absl::Status Groups::CheckMayBeNew(const Member& member, const GroupName& name,
                                    uint64_t attempt) const {
   if (IsClosed(name, *member.rank())) {
-    return absl::UnavailableError(absl::StrCat(
-        "all ranks of ", DescribeGroup(name),
-        " have let it go, and some do not know that yet; it begins anew when they do"));
+    return absl::UnavailableError(absl::StrCat("all ranks of ", DescribeGroup(name),
+                                               " have released it, and some of them do not know "
+                                               "that yet; the group begins anew when they do"));
   }
   if (attempt >= member.forgets_below || name.name.empty()) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("this send may be one of an earlier ", DescribeGroup(name), "; repeat it"));
+      absl::StrCat("this send may belong to an earlier ", DescribeGroup(name), "; repeat it"));
 }
 
 absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) {

@@ -87,7 +87,8 @@ absl::StatusOr<std::vector<Collectives::MemberPart>> Collectives::MatchParts(
     const Member& sender, const CollectiveGroup& group,
     const NodeCollectiveRequest& request) const {
   if (calls_.parked().size() + request.parts.size() > job_.options.limits.max_waiters) {
-    return NotTaken("there is no room for so many waiting calls (musterd --max-waiters)");
+    return NotTaken(
+        "there is no room for that many waiting calls (musterd --max-waiters raises the limit)");
   }
   std::vector<MemberPart> members;
   members.reserve(request.parts.size());
@@ -102,7 +103,7 @@ absl::StatusOr<std::vector<Collectives::MemberPart>> Collectives::MatchParts(
     seen[*index] = true;
     if (group.IsStale(*index, part.attempt)) {
       return NotTaken((*member)->Describe(),
-                      " may have sent it to an earlier group of these ranks");
+                      " may have sent it to an earlier group of the same ranks");
     }
     absl::Status s = CheckPayload(request.call, part.payload, *index, *(*member)->rank());
     if (!s.ok()) return s;

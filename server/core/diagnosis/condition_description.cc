@@ -84,7 +84,7 @@ std::string DescribeCondition(const RankObservation& observation) {
     case VerdictKind::kEnded:
       return "its process has ended";
     case VerdictKind::kDeadLock:
-      return absl::StrCat("dead lock: ", Subject(observation), " waits for its ",
+      return absl::StrCat("deadlock: ", Subject(observation), " waits for its ",
                           observation.blocked_by, ForHowLong(observation));
     case VerdictKind::kUninterruptible:
       return DescribeDisk(observation);
@@ -96,7 +96,7 @@ std::string DescribeCondition(const RankObservation& observation) {
       return absl::StrCat(Subject(observation), " computes (", observation.cpu_percent,
                           " % of a processor)");
     default:
-      return "nobody could see what it is doing";
+      return "no launcher could inspect it";
   }
 }
 

@@ -106,7 +106,9 @@ absl::Status HangDiagnoser::Query(Time now, WaiterId waiter, const InquiryQuery&
   const WaiterId superseded =
       inquiries_.Watch(waiter, {query.after, now + *query.wait_timeout, launcher, reports},
                        query.launcher.value_or(LauncherIdentity()));
-  if (superseded != 0) out_.Reply(superseded, absl::CancelledError("a later call has come"));
+  if (superseded != 0) {
+    out_.Reply(superseded, absl::CancelledError("a later call of the same launcher has arrived"));
+  }
   return absl::OkStatus();
 }
 
@@ -131,7 +133,7 @@ void HangDiagnoser::AnswerAll(Time now, const std::vector<InquiryTracker::Ended>
 }
 
 void HangDiagnoser::Start(Time now, const std::string& reason, bool requested, JobStatus job) {
-  out_.Log(Severity::kInfo, absl::StrCat("inquiry (", reason, "): launchers look at their ranks"));
+  out_.Log(Severity::kInfo, absl::StrCat("inquiry (", reason, "): launchers inspect their ranks"));
   inquiries_.Begin(now, reason, requested, std::move(job));
   AnswerAll(now, inquiries_.TakeAnswered(now));
 }

@@ -148,8 +148,9 @@ const Verdict& InquiryTracker::Close(Time now) {
 absl::Status InquiryTracker::CheckAmounts(const LauncherReport& report) const {
   const bool known = launchers_.count(report.launcher.id) + reports_.count(report.launcher.id) > 0;
   if (!known && reports_.size() >= max_waiters_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(reports_.size(), " launchers have reported already, the most that may"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        reports_.size(),
+        " launchers have reported already, the limit (musterd --max-members raises it)"));
   }
   const size_t bytes = BytesOf(report);
   const auto before = reports_.find(report.launcher.id);
@@ -157,12 +158,12 @@ absl::Status InquiryTracker::CheckAmounts(const LauncherReport& report) const {
   if (bytes > kMaxReportBytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the report has ", bytes, " bytes; a launcher may send ", kMaxReportBytes,
-                     " of one inquiry; send it without files"));
+                     " bytes of one inquiry; send the report without files"));
   }
   if (held_bytes_ - freed + bytes > kMaxHeldBytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("all launchers together may send ", kMaxHeldBytes,
-                     " bytes of one inquiry, and these are too many; send it without files"));
+                     " bytes of one inquiry, and this report exceeds that; send it without files"));
   }
   return absl::OkStatus();
 }
@@ -175,8 +176,8 @@ absl::StatusOr<std::vector<Incarnation>> InquiryTracker::Admit(LauncherReport* r
   if (!members_.MayReportOn(report->launcher.id, own)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the report of the launcher of node '", report->launcher.node,
-                     "' is about no member of the job that no other launcher has told of; a "
-                     "launcher shows by the secrets of its ranks which are its own"));
+                     "' names no member of this job that no other launcher has reported; a "
+                     "launcher proves which ranks are its own by sending their process secrets"));
   }
   if (members_.complete()) {
     report->ranks.erase(std::remove_if(report->ranks.begin(), report->ranks.end(),
@@ -190,8 +191,9 @@ absl::StatusOr<std::vector<Incarnation>> InquiryTracker::Admit(LauncherReport* r
 
 absl::Status InquiryTracker::Take(Time now, uint64_t number, LauncherReport report) {
   if (number == 0 || number != number_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "inquiry ", number, " is not the current one, ", number_, "; look again for that one"));
+    return absl::FailedPreconditionError(absl::StrCat("inquiry ", number,
+                                                      " is not the current one, ", number_,
+                                                      "; call GetInquiry for that one"));
   }
   absl::StatusOr<std::vector<Incarnation>> own = Admit(&report);
   if (!own.ok()) return own.status();
@@ -215,9 +217,9 @@ absl::Status InquiryTracker::Take(Time now, uint64_t number, LauncherReport repo
 
 absl::Status InquiryTracker::CheckRoom() const {
   if (watchers_.size() < max_waiters_) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(watchers_.size(),
-                                                   " calls wait for an inquiry already; "
-                                                   "musterd's --max-members is the most"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      watchers_.size(),
+      " calls wait for an inquiry already, the limit (musterd --max-members raises it)"));
 }
 
 void InquiryTracker::MakeRoomForLauncher() {

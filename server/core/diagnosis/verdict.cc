@@ -24,7 +24,7 @@ Verdict JudgeCycle(const std::vector<const Wait*>& circle) {
   for (const Wait* wait : circle) parts.push_back(DescribeCycleWait(*wait));
   return {VerdictKind::kDifferentCalls,
           absl::StrCat("ranks wait for each other in different calls: ",
-                       absl::StrJoin(parts, ", and "), "; none of these can end")};
+                       absl::StrJoin(parts, ", and "), "; none of these calls can complete")};
 }
 
 // Makes the verdict that `worst`, which is one of `culprits` or null, holds the others up.
@@ -110,7 +110,7 @@ Verdict JudgeRecovery(const Evidence& evidence) {
 Verdict JudgeRejoined(const Evidence& evidence, size_t count) {
   return {VerdictKind::kUnknown,
           absl::StrCat(count, count == 1 ? " rank waits" : " ranks wait",
-                       " in Rejoin, and no other one is to come: ", evidence.job().reason)};
+                       " in Rejoin, and no other rank is expected: ", evidence.job().reason)};
 }
 
 // Judges a job in which no rank waits in a call of Muster's. Reports a finished group, or else what
@@ -126,7 +126,7 @@ Verdict JudgeIdle(const Evidence& evidence) {
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return Weight(KindOf(*a)) > Weight(KindOf(*b));
   });
-  std::vector<std::string> parts = {"no rank waits for another one in a call of Muster's"};
+  std::vector<std::string> parts = {"no rank waits for another one in a Muster call"};
   for (size_t i = 0; i < order.size() && i < kMaxNamed; ++i) {
     parts.push_back(
         absl::StrCat(evidence.DescribeMember(*order[i]), ": ", DescribeCondition(*order[i])));

@@ -184,7 +184,7 @@ Verdict JudgeSameOperation(const Evidence& evidence, const CommunicatorProgress&
                                DescribeCondition(*worst->observation), "; ", all)};
   }
   return {VerdictKind::kAllInOneCall,
-          absl::StrCat(all, ": what holds them up is below them, in the network or a GPU")};
+          absl::StrCat(all, ": the cause is outside these processes, in the network or a GPU")};
 }
 
 // Describes what a rank does that has not begun the operation of the others. Adds the call of
@@ -216,7 +216,7 @@ Verdict JudgeCycle(const Evidence& evidence, Path::const_iterator begin, Path::c
   }
   return {VerdictKind::kDifferentCalls,
           absl::StrCat("ranks wait for each other in different communicators: ",
-                       absl::StrJoin(texts, ", and "), "; none of these can end")};
+                       absl::StrJoin(texts, ", and "), "; none of these calls can complete")};
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ std::string Evidence::DescribeState(const MemberStatus& member) const {
     return absl::StrCat("it is stopped; 'kill -CONT ", member.member.pid, "' continues it");
   }
   if (!silent_.contains(member.member.incarnation))
-    return "no launcher looks after it, which could see what it is doing";
+    return "no launcher runs on its node to inspect it";
   return absl::StrCat("the launcher of ", node_names_.Describe(member.member.node_id),
                       " does not answer: the node is down, cut off from the network, or stopped");
 }

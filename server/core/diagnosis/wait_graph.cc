@@ -28,7 +28,7 @@ Wait WaitOf(const PendingCollective& pending) {
   wait.waiting = pending.arrived;
   wait.awaited = pending.missing.empty() ? pending.gave_up : pending.missing;
   wait.not_done = absl::StrCat(
-      pending.missing.empty() ? "had come to, and waits no more in, " : "has not come to ",
+      pending.missing.empty() ? "arrived at, and no longer waits in, " : "has not come to ",
       wait.what);
   wait.gave_up = pending.missing.empty() ? 0 : pending.gave_up.size();
   wait.age = pending.age;

@@ -54,10 +54,10 @@ std::string Forming::TooManyReplacements(const std::vector<Member*>& chosen) con
           : absl::StrCat(DescribeMember(life_.failures().front().rank,
                                         life_.failures().front().member, members_.node_names()),
                          " was lost: ", life_.failures().front().cause);
-  return absl::StrCat(total,
-                      " processes would have taken the places of others by now, and "
-                      "musterd --max-restarts-total is ",
-                      most, "; the last one to go: ", last);
+  return absl::StrCat(
+      total,
+      " processes would by now have replaced lost ones, and musterd --max-restarts-total is ", most,
+      "; the last loss: ", last);
 }
 
 void Forming::Fail(const std::string& reason) {
@@ -72,7 +72,7 @@ absl::Status Forming::RejoinTimeout(const ParkedCall& call) {
     return absl::DeadlineExceededError(
         absl::StrCat("waited ", DescribeDuration(call.timeout), " for a place: epoch ",
                      epoch()->id().number, " runs with ", joining_.WorldSize(), " of ",
-                     joining_.Places(), " members, and takes in newcomers when it re-forms"));
+                     joining_.Places(), " members, and accepts newcomers only when it re-forms"));
   }
   if (!awaited_text_) {
     const bool some = members_.counts().awaited > 0;
@@ -120,7 +120,8 @@ absl::Status Forming::JoinTimeout(const ParkedCall& call) {
       "waited ", DescribeDuration(call.timeout), " for members: ", joining_.places().size(), " of ",
       size == 0 ? "an unknown number" : absl::StrCat(size), " have joined",
       joining_.DescribeCandidates(),
-      size == 0 ? "; no member has said how many there are, nor has musterd --world-size"
+      size == 0 ? "; no process and no flag has given the world size: set MUSTER_WORLD_SIZE or "
+                  "musterd --world-size"
                 : "; check that every process was started and reaches this coordinator"));
 }
 

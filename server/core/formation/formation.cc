@@ -20,7 +20,7 @@ FormationDecision DecideFormation(const FormationInput& in) {
   const std::string count = absl::StrCat(
       here, " of ", in.places == 0 ? "?" : absl::StrCat(in.places), " members have joined");
   if (in.awaited > 0) {
-    return {false, absl::StrCat(count, ", ", in.awaited, " of the epoch before may still come")};
+    return {false, absl::StrCat(count, ", ", in.awaited, " of the previous epoch may still come")};
   }
   if (in.places > 0 && here >= in.places) return {true, "every place is filled"};
   if (in.minimum == 0) return {false, count};
@@ -28,8 +28,8 @@ FormationDecision DecideFormation(const FormationInput& in) {
   if (!HasMajority(in)) {
     return {false,
             absl::StrCat(count, ", but only ", in.survivors, " of the ", in.previous_size,
-                         " members of the epoch before: without all places filled, more than half "
-                         "of them (or half with rank 0) must go on")};
+                         " members of the previous epoch: unless all places are filled, more than "
+                         "half of those members (or half with rank 0) must go on")};
   }
   if (!in.settled) {
     return {false, absl::StrCat(count, "; others may come within the settle time"), true};

@@ -152,7 +152,8 @@ void Forming::AnswerCandidates() {
   }
   if (job_.elastic()) return;
   joining_.RefuseCandidates(absl::FailedPreconditionError(
-      absl::StrCat("the job is full: all of its ", epoch()->size(), " members have joined")));
+      absl::StrCat("the job is full: all of its ", epoch()->size(),
+                   " members have joined; another run needs a musterd of its own")));
 }
 
 std::string Forming::DescribeGone(const std::vector<Member*>& chosen) const {
@@ -162,7 +163,7 @@ std::string Forming::DescribeGone(const std::vector<Member*>& chosen) const {
   for (const Member* member : epoch()->members()) {
     if (stay.count(member) == 0) gone.push_back(*member->rank());
   }
-  return gone.empty() ? "" : absl::StrCat("; gone since the epoch before: ", Ranks(gone));
+  return gone.empty() ? "" : absl::StrCat("; gone since the previous epoch: ", Ranks(gone));
 }
 
 void Forming::LogFormed(const std::string& reason) {

@@ -60,7 +60,7 @@ class Forming {
   FormationInput Candidates() const;
   Roster PlacesOf(const std::vector<Member*>& chosen) const;
   std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
-  // Returns text such as "; gone since the epoch before: rank 3", or an empty text.
+  // Returns text such as "; gone since the previous epoch: rank 3", or an empty text.
   std::string DescribeGone(const std::vector<Member*>& chosen) const;
   // Returns how many of them take places that others had before.
   uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;

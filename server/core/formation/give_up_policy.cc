@@ -24,15 +24,15 @@ void GiveUpPolicy::NoteGivenUp(const ExitReport& report) {
   const uint32_t places = joining_.Places();
   if (places != 0 && !expected_.MayGiveUp(report.incarnation, places)) {
     job_.Log(Severity::kDebug,
-             absl::StrCat("somebody who has none of the ", places,
-                          " places has given his ranks up: ", report.given_up,
-                          "; the job goes on forming, since as many other processes have come"));
+             absl::StrCat("a launcher whose ranks have none of the ", places,
+                          " places has given up: ", report.given_up,
+                          "; the job goes on forming, since enough other processes have come"));
     return;
   }
   given_up_ = GivenUp{report.given_up, job_.now + kGivenUpPause};
-  job_.Log(Severity::kInfo,
-           absl::StrCat("a node has given its ranks up: ", report.given_up, "; the job fails in ",
-                        absl::FormatDuration(kGivenUpPause), " unless it forms"));
+  job_.Log(Severity::kInfo, absl::StrCat("the launcher of a node has given up its ranks: ",
+                                         report.given_up, "; the job fails in ",
+                                         absl::FormatDuration(kGivenUpPause), " unless it forms"));
 }
 
 Time GiveUpPolicy::NextStep() const {
@@ -41,8 +41,8 @@ Time GiveUpPolicy::NextStep() const {
 
 bool GiveUpPolicy::TryFail() {
   if (NextStep() > job_.now) return false;
-  life_.Fail(
-      absl::StrCat("it cannot form, because a node has given its ranks up: ", given_up_->why));
+  life_.Fail(absl::StrCat("it cannot form, because the launcher of a node has given up its ranks: ",
+                          given_up_->why));
   given_up_.reset();
   const std::string failed = absl::StrCat("the job has failed: ", life_.reason());
   job_.Log(Severity::kError, failed);

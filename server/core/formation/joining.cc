@@ -50,9 +50,10 @@ absl::Status Joining::CheckWorldSize(const Member& member,
   const std::string source = job_.options.max_world_size != 0 ? "musterd --max-world-size"
                              : job_.options.world_size != 0   ? "musterd --world-size"
                                                               : places_.agreed_by();
-  return absl::InvalidArgumentError(absl::StrCat("world sizes disagree: ", member.Describe(),
-                                                 " expects ", constraints.world_size, " members, ",
-                                                 source, " says ", known));
+  return absl::InvalidArgumentError(
+      absl::StrCat("world sizes disagree: ", member.Describe(), " expects ", constraints.world_size,
+                   " members, ", source, " says ", known,
+                   "; give all of them one world size (MUSTER_WORLD_SIZE, musterd --world-size)"));
 }
 
 absl::Status Joining::CheckContent(const Member&, const JoinRequest& request) const {
@@ -66,7 +67,8 @@ absl::Status Joining::CheckJoin(const Member& member, const JoinRequest& request
     return absl::AbortedError(absl::StrCat("the job has failed: ", life_.reason()));
   }
   if (life_.state() == JobState::kFinished || member.left()) {
-    return absl::FailedPreconditionError("the job is finished: its members have left");
+    return absl::FailedPreconditionError(
+        "the job is finished: its members have left; another run needs a musterd of its own");
   }
   const PlacementConstraints constraints = ConstraintsOf(request);
   if (absl::Status s = CheckWorldSize(member, constraints); !s.ok()) return s;
@@ -87,7 +89,8 @@ absl::Status Joining::RefuseLateJoin(const Member& member,
                       member.Describe());
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
+      absl::StrCat("the job is full: all of its ", WorldSize(),
+                   " members have joined; another run needs a musterd of its own"));
 }
 
 // Lets the later one of two sends of a Join or Rejoin count.

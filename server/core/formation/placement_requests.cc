@@ -54,7 +54,7 @@ absl::Status PlacementRequests::CheckAllOrNoneAskForRanks(Id id, const Candidate
   return absl::InvalidArgumentError(absl::StrCat(
       "either every member asks for a rank or none does: ", DescribeCandidate(candidate), " ",
       DescribeRequestedRank(candidate.constraints), ", ", DescribeCandidate(other->second), " ",
-      DescribeRequestedRank(constraints)));
+      DescribeRequestedRank(constraints), "; set MUSTER_RANK for all processes or for none"));
 }
 
 bool PlacementRequests::Enter(Id id, Candidate candidate, Time contends_until) {

@@ -124,7 +124,7 @@ CollectiveGroup::Step CollectiveGroup::FinishContradicted(
   Step step = FinishForGood(absl::StrCat(
       "rank ", ranks()[ahead], " says that it has completed op ", completed, " of ", description(),
       ", but ", other, "; no rank of a group can be more than one collective ahead of another, so ",
-      "one of them has skipped or repeated some"));
+      "one of them has skipped or repeated a collective"));
   const absl::Status status = absl::FailedPreconditionError(finished_);
   for (WaiterId waiter : past_.UnparkAll()) step.push_back({waiter, status, {}});
   return step;

@@ -49,7 +49,7 @@ absl::Status CurrentCollective::Check(uint32_t index, const CollectiveRequest& r
   if (request.refusals == refusals_ || context_->recovered) return CheckContent(index, request);
   return absl::FailedPreconditionError(absl::StrCat(
       "rank ", rank, " says that op ", sequence_, " of ", group().description(), " was refused ",
-      request.refusals, " times; it was refused ", refusals_, " times"));
+      request.refusals, " times; the coordinator has refused it ", refusals_, " times"));
 }
 
 absl::Status CurrentCollective::CheckContent(uint32_t index,
@@ -144,7 +144,7 @@ std::string CurrentCollective::DescribeRefusal(uint32_t index,
   const uint64_t bytes = AnswerBytes(payloads_.bytes() + request.payload->size(), ranks.size());
   return absl::StrCat(
       muster::DescribeStep(DescribeOperation(request), sequence_, group().description()),
-      " is refused to all its ranks: ",
+      " is refused for all its ranks: ",
       DescribeTooLarge(std::move(contributions), bytes, context_->max_answer_bytes),
       ". Nothing was recorded: all ranks may call again, with smaller payloads");
 }
@@ -159,12 +159,12 @@ absl::Status CurrentCollective::RefuseToAll(uint32_t index, const CollectiveRequ
 }
 
 void CurrentCollective::LearnOfRefusals(uint32_t index, uint32_t refusals, FinishedCalls* done) {
-  refusal_ = absl::OutOfRangeError(
-      absl::StrCat("op ", sequence_, " of ", group().description(),
-                   " was refused to all its ranks before the coordinator was restarted, as rank ",
-                   group().ranks()[index],
-                   " knows: its answer was too large (musterd --max-answer-bytes). Nothing was ",
-                   "recorded: all ranks may call again, with smaller payloads"));
+  refusal_ = absl::OutOfRangeError(absl::StrCat(
+      "op ", sequence_, " of ", group().description(),
+      " was refused for all its ranks before the coordinator was restarted, as rank ",
+      group().ranks()[index],
+      " reports: its answer was too large (musterd --max-answer-bytes raises the limit). ",
+      "Nothing was recorded: all ranks may call again, with smaller payloads"));
   refusals_ = refusals;
   Append(Abandon(refusal_), done);
 }

@@ -63,7 +63,7 @@ std::string DescribeDisagreement(const std::vector<uint32_t>& ranks,
   }
   if (by_ranks.size() > kMaxSides) {
     words.push_back(
-        absl::StrCat("and others called ", by_ranks.size() - kMaxSides, " other things"));
+        absl::StrCat("and other ranks called ", by_ranks.size() - kMaxSides, " other operations"));
   }
   return absl::StrJoin(words, ", ");
 }

@@ -61,7 +61,10 @@ absl::StatusOr<Member*> Calls::Caller(const CallContext& call) {
 
 absl::Status Calls::CheckContext(const CallContext& call) const {
   if (job_.draining) return absl::UnavailableError(*job_.draining);
-  if (call.job_id.empty()) return absl::InvalidArgumentError("the call's job_id is empty");
+  if (call.job_id.empty()) {
+    return absl::InvalidArgumentError(
+        "the call's job_id is empty; set it to the coordinator's job");
+  }
   if (absl::Status s = job_.CheckJob(call.job_id); !s.ok()) return s;
   if (call.wait_timeout && *call.wait_timeout < absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
@@ -73,14 +76,15 @@ absl::Status Calls::CheckContext(const CallContext& call) const {
 absl::Status Calls::UnknownSession(const SessionId& session) const {
   if (session.daemon_instance != job_.options.instance) {
     // UNAVAILABLE, because the caller may attach here and repeat the call.
-    return absl::UnavailableError("the call's session is not one of this daemon; attach first");
+    return absl::UnavailableError(
+        "the call's session belongs to another musterd process; attach to this one, then repeat "
+        "the call");
   }
   return absl::AbortedError(absl::StrCat(
       "session ", session.counter,
-      " is over: its process has attached again since then, which only its newer session may "
-      "follow, or was detached for longer than the grace of ",
-      absl::FormatDuration(job_.options.member_grace),
-      " and is lost; a lost process must be started again"));
+      " is over: either its process has attached again and must use its newer session, or it was "
+      "detached for longer than the grace of ",
+      absl::FormatDuration(job_.options.member_grace), " and is lost. Start a lost process again"));
 }
 
 absl::Status Calls::CheckWanted(const Member& member, const CallContext& call) const {

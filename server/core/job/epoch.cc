@@ -35,9 +35,9 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
   if (const CollectiveGroup* other = groups_.Overlapping(name); other != nullptr) {
     if (std::all_of(name.ranks.begin(), name.ranks.end(),
                     [other](uint32_t rank) { return other->IsReleasedBy(rank); })) {
-      return absl::UnavailableError(absl::StrCat(other->description(),
-                                                 " is of the same name, and other ranks of it have "
-                                                 "not let it go yet"));
+      return absl::UnavailableError(
+          absl::StrCat(other->description(),
+                       " has the same name, and some of its ranks have not released it yet"));
     }
     return absl::FailedPreconditionError(absl::StrCat(
         "two groups are called '", name.name, "' and share ranks: ", other->description(), " and ",
@@ -55,8 +55,8 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
         DescribeGroup(name), " has ", name.ranks.size(), " ranks, and the ", groups_.size(),
         " groups of the epoch have ", groups_.named_ranks(), " already; the limit is ",
         limits_.max_group_ranks,
-        " (musterd --max-group-ranks raises it). Groups stay until all their ranks have let them "
-        "go: make a group once, and use it for many steps, or keep no handle of it"));
+        " (musterd --max-group-ranks raises it). A group stays until all its ranks have released "
+        "it: make a group once and use it for many steps, or destroy its handles"));
   }
   std::vector<uint32_t> ranks = name.ranks;
   if (name.name.empty()) {

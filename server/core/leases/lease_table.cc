@@ -371,9 +371,9 @@ std::optional<std::string> LeaseTable::TakeForgottenReport() {
   if (forgotten_count_ == 0 || forgotten_count_ < 2 * forgotten_reported_) return std::nullopt;
   forgotten_reported_ = forgotten_count_;
   return absl::StrCat("outcomes of ", forgotten_count_,
-                      " leases were forgotten to make room, the last that of ", last_forgotten_,
-                      "; whoever asks for one again does its work again (musterd --max-leases and "
-                      "--max-held-bytes raise what is kept)");
+                      " leases were forgotten to make room, the last one for ", last_forgotten_,
+                      "; the next process that asks for one of them does its work again (musterd "
+                      "--max-leases and --max-held-bytes raise what is kept)");
 }
 
 // ---- Look-ups ----

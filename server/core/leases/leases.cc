@@ -121,7 +121,8 @@ absl::Status Leases::DescribeTimeout(const ParkedCall& call, const WaitForLease&
     why = absl::StrCat("held by ", holder == nullptr ? "a lost process" : holder->Describe(),
                        " for ", DescribeDuration(job_.now - lease->holder->since), " under token ",
                        lease->holder->token,
-                       "; wait longer if the work takes that long, or see what holds it up");
+                       "; wait longer if the work takes that long, or find out what the holder is "
+                       "doing (muster debug)");
   }
   return absl::DeadlineExceededError(
       absl::StrCat(DescribeLease(key.name, key.scope, key.node_id, members_.node_names()),

@@ -82,8 +82,8 @@ bool Membership::TryFinish() {
   for (Member* member : epoch()->members()) {
     if (!member->lost()) MarkLeft(member);
   }
-  joining_.RefuseCandidates(
-      absl::FailedPreconditionError("the job is finished: its members have left"));
+  joining_.RefuseCandidates(absl::FailedPreconditionError(
+      "the job is finished: its members have left; another run needs a musterd of its own"));
   return true;
 }
 

@@ -13,8 +13,8 @@ absl::Status Membership::CheckContent(const Member& member, const RejoinRequest&
 absl::Status Membership::CheckRejoin(const Member& member, const RejoinRequest& request) const {
   if (!job_.elastic()) {
     return absl::FailedPreconditionError(
-        "the job is not elastic: after a loss it has failed (musterd --min-world-size makes it "
-        "elastic)");
+        "the job is not elastic, so Rejoin() cannot follow a loss: start the job again, or make it "
+        "elastic (musterd --min-world-size)");
   }
   if (!request.claim.epoch) {
     return absl::InvalidArgumentError("the claim names no epoch to leave");
@@ -31,7 +31,7 @@ absl::Status Membership::CheckRejoin(const Member& member, const RejoinRequest& 
   }
   if (request.claim.epoch->number > epoch()->id().number) {
     return absl::AbortedError(absl::StrCat("epoch ", request.claim.epoch->number,
-                                           " is not one of this coordinator, which is in epoch ",
+                                           " is unknown to this coordinator, which is in epoch ",
                                            epoch()->id().number));
   }
   return calls_.CanPark(member);

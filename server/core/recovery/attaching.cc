@@ -36,9 +36,9 @@ absl::Status Attaching::Check(const AttachRequest& request) const {
   }
   if (request.protocol_version != kProtocolVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "versions do not fit: SDK ", request.sdk_version, " speaks protocol ",
+        "the versions do not match: SDK ", request.sdk_version, " speaks protocol ",
         request.protocol_version, ", musterd ", job_.options.daemon_version, " speaks protocol ",
-        kProtocolVersion, "; use releases of one protocol version"));
+        kProtocolVersion, "; install releases that speak the same protocol version"));
   }
   if (absl::Status s = CheckIdentity(request.member, job_.options.limits); !s.ok()) return s;
   return request.claim ? CheckClaim(request.member, *request.claim, job_.options.limits, job_.now)

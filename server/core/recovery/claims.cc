@@ -93,8 +93,8 @@ bool Recovery::TryAskForRoster() {
 absl::Status Recovery::ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim) {
   if (!epoch() && !claim.roster) {
     return absl::AbortedError(absl::StrCat(
-        "epoch ", claim.epoch->number, " is over: nobody has told the restarted coordinator who ",
-        "its members are; start the process again"));
+        "epoch ", claim.epoch->number, " is over: no process has sent the restarted coordinator ",
+        "the list of its members; start this process again"));
   }
   if (!epoch()) {
     if (!life_.recovering()) Begin(claimant, claim);

@@ -93,10 +93,10 @@ void Recovery::Begin(const MemberIdentity& claimant, const Claim& claim) {
 // Ends the recovery without an epoch: no claimant has named the members, so the claimed epoch is
 // over and another one may form.
 void Recovery::GiveUp() {
-  job_.Log(
-      Severity::kWarning,
-      absl::StrCat("nobody has named the members of the claimed epoch within ",
-                   absl::FormatDuration(job_.options.recovery_grace), "; its claims do not count"));
+  job_.Log(Severity::kWarning,
+           absl::StrCat("no process has sent the list of members of the claimed epoch within ",
+                        absl::FormatDuration(job_.options.recovery_grace),
+                        "; claims of that epoch are ignored"));
   life_.EndRecovery();
   joining_.NoteChange();
 }
@@ -273,7 +273,7 @@ std::string Recovery::DescribeAwaitedRoster() const {
     return "the coordinator was restarted and waits for the members of its epoch to attach again";
   }
   const Claim& claim = *claimant->request.claim;
-  return absl::StrCat("the coordinator was restarted and asks who the members of epoch ",
+  return absl::StrCat("the coordinator was restarted and asks for the list of members of epoch ",
                       claim.epoch->number, " are, which ", claims_.size(),
                       claims_.size() == 1 ? " process claims, " : " processes claim, first ",
                       DescribeMember(claim.rank, claimant->request.member, members_.node_names()));
@@ -306,9 +306,9 @@ bool Recovery::TryDropOldRun() {
   if (newcomers == 0) return false;
   const absl::Status over = absl::AbortedError(absl::StrCat(
       "epoch ", epoch()->id().number,
-      " is over: it is one of an earlier run of this job, of which ", came, " of ", epoch()->size(),
-      " members have come back in ", DescribeDuration(job_.now - epoch_claimed_), ", while ",
-      newcomers,
+      " is over: it belongs to an earlier run of this job, of which ", came, " of ",
+      epoch()->size(), " members have come back in ", DescribeDuration(job_.now - epoch_claimed_),
+      ", while ", newcomers,
       " new processes fill a whole world; end what is left of the earlier run, and give each run a "
       "name of its own (MUSTER_JOB)"));
   job_.Log(Severity::kWarning, std::string(over.message()));

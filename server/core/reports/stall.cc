@@ -147,7 +147,8 @@ StallReports::Stall StallReports::StalledForming() const {
   if (!epoch()) {
     absl::StrAppend(&stall.why, joining_.DescribeCandidates());
     for (uint32_t rank : joining_.places().UnrequestedRanks(joining_.WorldSize())) {
-      stall.missing.push_back({rank, {}, MemberState::kAwaited, "no process has asked for it"});
+      stall.missing.push_back(
+          {rank, {}, MemberState::kAwaited, "no process has asked for this rank"});
     }
     return stall;
   }

@@ -27,7 +27,7 @@ struct WaitDescriber {
   }
   std::string operator()(const WaitForLeavers&) const { return "Leave"; }
   std::string operator()(const WaitForRecovery&) const {
-    return "a call that is deferred until the coordinator has recovered";
+    return "a call deferred until the coordinator has recovered";
   }
 };
 

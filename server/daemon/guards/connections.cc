@@ -71,8 +71,8 @@ void WarnOfUnadmittedPeer(const std::string& peer) {
   static LogThrottle throttle;
   if (!throttle.AllowsLine()) return;
   spdlog::warn(
-      "the daemon has closed the connection of {}: its calls hold more than {} KiB and have shown "
-      "no credentials, and such connections together have no more room; see what connects to it",
+      "the daemon has closed the connection of {}: its calls hold more than {} KiB without "
+      "credentials, and the memory for such connections is used up; see what connects to it",
       peer.empty() ? "a peer" : peer, OpenCalls::kOwnBytes >> 10);
 }
 

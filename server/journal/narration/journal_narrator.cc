@@ -77,7 +77,7 @@ void JournalNarrator::OnCheckpoint(core::Time now, const core::Options& options,
 void JournalNarrator::OnEnd(core::Time now, const End& end) { listener_->OnEnd(now, end); }
 
 void JournalNarrator::Finish(core::Time now) {
-  EndAllCalls(now, absl::UnknownError("it waits where the journal ends"));
+  EndAllCalls(now, absl::UnknownError("still waiting at the end of the journal"));
 }
 
 void JournalNarrator::OnStep(const ReplayedStep& step) {

@@ -61,7 +61,8 @@ void JournalTimeline::OnDaemonStart(core::Time now, const core::Options& options
       absl::StrCat("musterd ", options.daemon_version, " starts, for job '", options.job_id, "'");
   if (options.world_size > 0) absl::StrAppend(&text, " of ", options.world_size, " members");
   if (recording_)
-    absl::StrAppend(&text, "; the one before was killed (half a second of it may be missing)");
+    absl::StrAppend(&text,
+                    "; the previous daemon was killed (its last half second may be missing)");
   recording_ = has_emitted_ = true;
   EmitNow(now, "daemon", std::move(text));
 }

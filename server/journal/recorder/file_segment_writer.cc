@@ -67,7 +67,7 @@ absl::Status FileSegmentWriter::Open() {
   if (fd_ < 0) return Failure("cannot open");
   if (absl::Status s = Lock(); !s.ok()) return s;
   struct stat file = {};
-  if (fstat(fd_, &file) != 0) return Failure("cannot look at");
+  if (fstat(fd_, &file) != 0) return Failure("cannot inspect");
   if (!S_ISREG(file.st_mode)) return Refusal("is not a regular file");
   if (file.st_uid != geteuid()) {
     return Refusal("belongs to another user than musterd runs as; name another file");
@@ -78,7 +78,7 @@ absl::Status FileSegmentWriter::Open() {
   }
   // Another program may have created the file with other permissions. Session keys go into it.
   if ((file.st_mode & ACCESSPERMS) != kOwnerOnly && fchmod(fd_, kOwnerOnly) != 0) {
-    return Failure("cannot keep others from reading");
+    return Failure("cannot restrict access to");
   }
   return is_empty ? Begin() : Resume(file.st_size);
 }
@@ -98,7 +98,7 @@ absl::Status FileSegmentWriter::Resume(uint64_t file_bytes) {
   if (size_ <= kMagic.size()) size_ = 0;
   if (ftruncate(fd_, static_cast<off_t>(size_)) != 0 ||
       lseek(fd_, 0, SEEK_END) != static_cast<off_t>(size_)) {
-    return Failure("cannot go on with");
+    return Failure("cannot continue");
   }
   if (size_ == 0) return Begin();
   return full() || !HasCurrentFormat() ? Rotate() : absl::OkStatus();

@@ -48,7 +48,7 @@ class Recorder::Queue {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!accepts_records()) return false;
     if (bytes_ + records.size() > kMaxQueuedBytes) {
-      StopAt("the disk does not take it in time", Phase::kBlocked);
+      StopAt("the disk is too slow for it", Phase::kBlocked);
       return false;
     }
     Append(records);
@@ -101,7 +101,7 @@ class Recorder::Queue {
   void OnOverdue() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!accepts_records() || has_segment()) return;
-    StopAt("the journal has come to its bound (--journal-max-bytes)", Phase::kGap);
+    StopAt("the journal has reached its bound (--journal-max-bytes)", Phase::kGap);
   }
   // For the writing thread: it ends.
   void OnEnded() {
@@ -155,9 +155,10 @@ class Recorder::Queue {
     std::string end;
     Encoder::AppendEnd(why, 0, &end);
     Append(end);
-    const absl::string_view then =
-        phase == Phase::kBlocked ? "once the disk has, it goes on" : "it goes on";
-    stop_reason_ = absl::StrCat(why, "; ", then, " at a moment at which nobody waits for anybody");
+    const absl::string_view then = phase == Phase::kBlocked
+                                       ? "once the disk has caught up, recording goes on"
+                                       : "recording goes on";
+    stop_reason_ = absl::StrCat(why, "; ", then, " at the next moment without a waiting call");
     phase_ = phase;
   }
 
@@ -264,7 +265,7 @@ Recorder::~Recorder() {
   const size_t unwritten = queue_->Close(encoded_, flush_limit_);
   if (unwritten == 0) return;
   logger_->error(
-      "the last {} bytes of the journal are not written: the disk has not taken them within {} s",
+      "the last {} bytes of the journal are lost: the disk has not taken them within {} s",
       unwritten, absl::ToDoubleSeconds(flush_limit_));
 }
 

@@ -120,12 +120,11 @@ bool Reader::ReadBlock() {
   if (head.empty()) return EndHere("");
   const auto torn = [&](size_t bytes) {
     return EndHere(absl::StrCat("the last ", bytes, " bytes of ", name_,
-                                " are of a block that was not written whole"));
+                                " belong to a block that was not written completely"));
   };
   const auto damaged = [&] {
     damaged_ = true;
-    return EndHere(
-        absl::StrCat(name_, " is damaged at byte ", begin, "; what comes after it is left out"));
+    return EndHere(absl::StrCat(name_, " is damaged at byte ", begin, "; the rest is left out"));
   };
   if (head.size() < kFrameBytes) return torn(head.size());
   const std::optional<Frame> frame = DecodeFrame(head);

@@ -31,8 +31,8 @@ void AddNotes(const ReplayLimit& limit, const Replayer& replayer, ReplayResult* 
   }
   if (replayer.diverged_steps() > 0) {
     note(replayer.diverged_steps(),
-         " steps were answered otherwise by the daemon: what was before the oldest segment is not "
-         "known in all");
+         " steps got other answers from the daemon: the journal does not hold everything from "
+         "before its oldest segment");
   }
 }
 

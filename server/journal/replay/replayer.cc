@@ -36,8 +36,8 @@ absl::Status Replayer::Feed(const Record& record) {
   const core::Time time = TimeOf(record);
   const bool goes_back = record.has_step() && time < now_;
   if (goes_back || time < kMinTime || time > kMaxTime) {
-    return absl::DataLossError(
-        absl::StrCat("the journal has a record of ", absl::FormatTime(time), ", which cannot be"));
+    return absl::DataLossError(absl::StrCat("the journal has a record of ", absl::FormatTime(time),
+                                            ", which is out of order or out of range"));
   }
   if (record.has_step()) {
     now_ = time;
@@ -53,13 +53,13 @@ absl::Status Replayer::Feed(const Record& record) {
 absl::StatusOr<core::Options> Replayer::ReadOptions(const Options& in) {
   core::Options options = FromProto(in);
   if (absl::Status s = options.Validate(); !s.ok()) {
-    return absl::DataLossError(absl::StrCat("the journal's options cannot be: ", s.message()));
+    return absl::DataLossError(absl::StrCat("the journal's options are invalid: ", s.message()));
   }
   absl::Status version =
       core::ValidateName("daemon_version", options.daemon_version, kMaxVersionBytes);
   if (!version.ok()) return absl::DataLossError(version.message());
   if (options.limits.max_members > kMaxMembers) {
-    return absl::DataLossError(absl::StrCat("the journal's options cannot be: --max-members is ",
+    return absl::DataLossError(absl::StrCat("the journal's options are invalid: --max-members is ",
                                             options.limits.max_members));
   }
   options.random = [this] {
@@ -97,7 +97,7 @@ absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
   if (!state.ok()) return state.status();
   CountMissingSteps(options->instance, checkpoint.steps());
   if (absl::Status s = core::Check(*state, options->limits, now_); !s.ok()) {
-    return absl::DataLossError(absl::StrCat("the journal's checkpoint cannot be: ", s.message()));
+    return absl::DataLossError(absl::StrCat("the journal's checkpoint is invalid: ", s.message()));
   }
   steps_of_daemon_ = checkpoint.steps();
   from_checkpoint_ = true;
@@ -123,7 +123,8 @@ void Replayer::FeedEnd(const End& end) {
 
 absl::Status Replayer::FeedStep(const Step& step) {
   if (core_ == nullptr || ended_) {
-    return absl::DataLossError("the journal has a step that nothing has started");
+    return absl::DataLossError(
+        "the journal has a step outside a recording: none has begun, or the last one has ended");
   }
   absl::StatusOr<core::Input> input = Restore(step, &synthetic_);
   if (!input.ok()) return input.status();
@@ -172,8 +173,8 @@ absl::Status Replayer::CheckEffects(const Step& step, const core::Effects& effec
   if (!differs) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat(
       "step ", steps_ + 1, " of the journal, ", InputKind_Name(step.kind()), " at ",
-      absl::FormatTime(now_), ", does not come to the same here as in the daemon, musterd ",
-      core_->options().daemon_version, ": use the muster of that version and build"));
+      absl::FormatTime(now_), ", has another outcome here than in the daemon, musterd ",
+      core_->options().daemon_version, ": replay it with the muster of that version and build"));
 }
 
 }  // namespace muster::journal

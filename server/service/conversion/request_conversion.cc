@@ -21,7 +21,7 @@ constexpr int kMaxIncarnations = 4096;
 absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnation& owner) {
   if (member.incarnation == owner) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      "AttachRequest.secret is not that of AttachRequest.member.incarnation: only the process "
+      "AttachRequest.secret does not belong to AttachRequest.member.incarnation: only the process "
       "that has the secret may attach as this member; a process that was started anew needs a new "
       "secret and the incarnation made of it");
 }

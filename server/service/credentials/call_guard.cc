@@ -149,7 +149,7 @@ absl::Status CallGuard::CheckToken(const grpc::ServerContextBase& context) {
 void CallGuard::AdoptToken(const TokenFile::Token& token, absl::Time now) {
   if (token.version <= version_) return;
   if (version_ > 0) {
-    logger_->info("the token file {} holds another token; the one before stays good for {}",
+    logger_->info("the token file {} holds a new token; the previous token stays valid for {}",
                   token_file_->path(), absl::FormatDuration(credentials_.token_overlap));
   }
   version_ = token.version;
@@ -174,7 +174,7 @@ void CallGuard::RefreshCredentials() {
     std::lock_guard<std::mutex> lock(mutex_);
     AdoptToken(token, now);
     if (wrong != logged_problem_ && !wrong.empty()) {
-      logger_->error("{}. The token that it held before stays in force", wrong);
+      logger_->error("{}. The previous token stays in force", wrong);
     }
     logged_problem_ = wrong;
   }

@@ -18,7 +18,7 @@ export class Detail {
     if (!key) return replace(this.root);
     const close = element('button', { type: 'button', 'data-key': 'close' }, 'Close');
     close.addEventListener('click', this.onClose);
-    const facts = member ? factsOf(model, member) : [['State', [`${key.replace('-', ' ')} is not in this job, or not any more`]]];
+    const facts = member ? factsOf(model, member) : [['State', [`${key.replace('-', ' ')} is not, or no longer, in this job`]]];
     replace(this.root,
       element('div', { class: 'detail', role: 'region', 'aria-labelledby': 'detail-heading', 'data-look': member?.look },
         element('div', { class: 'detail-head' }, element('h3', { id: 'detail-heading', tabindex: '-1', 'data-key': 'heading' }, titleOf(key, member)), close),
@@ -61,7 +61,7 @@ function stateOf(member) {
 function waitsFor(model, member) {
   const pending = model.waitOf(member);
   if (pending) {
-    const gone = pending.gaveUp.length ? `; and for ${formatRanks(pending.gaveUp)}, which had come and stopped waiting` : '';
+    const gone = pending.gaveUp.length ? `; and for ${formatRanks(pending.gaveUp)}, which arrived and stopped waiting` : '';
     return [['For', [(pending.missing.length ? formatRanks(pending.missing) : 'nobody else') + gone]]];
   }
   const lease = member.waitsIn ? model.leaseOf(member) : null;

@@ -153,7 +153,7 @@ const isOver = () => ['finished', 'failed'].includes(model?.status.state);
 function whyNoAnswer() {
   if (!model) return '';
   const why = isOver() ? `The job is ${model.status.state}, so it will have ended, too.` : 'It may be about to be started again.';
-  return ` ${why} What stands below is the last that it said.`;
+  return ` ${why} The page below shows its last answer.`;
 }
 
 // Updates durations, and says whether musterd answers. Runs every second.
@@ -162,7 +162,7 @@ function onTime() {
   trouble.hidden = silentSince === null;
   if (silentSince !== null) {
     const silence = `musterd has not answered since ${new Date(silentSince).toLocaleTimeString()} (${formatDuration(Date.now() - silentSince)}).`;
-    setText(trouble, `${silence}${whyNoAnswer()} This page goes on asking.`);
+    setText(trouble, `${silence}${whyNoAnswer()} This page keeps asking.`);
   }
   trouble.classList.toggle('expected', isOver());
   document.body.classList.toggle('stale', silentSince !== null && !isOver());

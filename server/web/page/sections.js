@@ -24,7 +24,7 @@ export function facts(status) {
     ['Refused calls', [`${status.refused}`]],
   ];
   if (status.newcomers) rows.push(['Newcomers waiting', [`${status.newcomers}`]]);
-  if (status.stop) rows.push(['Stop', ['was asked for']]);
+  if (status.stop) rows.push(['Stop', ['requested']]);
   return rows.map(([term, what]) => element('div', {}, element('dt', {}, term), element('dd', {}, ...what)));
 }
 
@@ -33,7 +33,7 @@ export function waits(model) {
   cards.push(...model.stuck.slice(0, MOST_WAITS).map((pending, index) => waitCard(model, pending, index)));
   if (model.stuck.length > MOST_WAITS) cards.push(quiet(`and ${many(model.stuck.length - MOST_WAITS, 'more collective')}`));
   if (model.moving) cards.push(quiet(`${many(model.moving, 'collective')} under way, in which ranks keep arriving.`));
-  return cards.length ? cards : [quiet('Nobody waits in a collective.')];
+  return cards.length ? cards : [quiet('No rank waits in a collective.')];
 }
 
 // Returns the verdict of the latest inquiry. The wait that it explains may be over by now.
@@ -50,7 +50,7 @@ function waitCard(model, pending, index) {
   const of = count(pending.arrived) + count(pending.missing) + count(pending.gaveUp);
   const lines = [];
   if (pending.missing.length) lines.push(element('p', { class: 'missing' }, 'Missing: ', element('strong', {}, formatRanks(pending.missing)), ` of ${of}`));
-  if (pending.gaveUp.length) lines.push(element('p', {}, `Came and stopped waiting: ${formatRanks(pending.gaveUp)}`));
+  if (pending.gaveUp.length) lines.push(element('p', {}, `Arrived and stopped waiting: ${formatRanks(pending.gaveUp)}`));
   return element('article', { class: 'wait' },
     element('h3', {}, pending.title), ...lines,
     element('ul', {}, ...named(model, pending, index)),
@@ -105,7 +105,7 @@ export function late(model) {
 }
 
 export function losses(model, clock) {
-  if (!model.status.losses.length) return [quiet('Nobody was lost.')];
+  if (!model.status.losses.length) return [quiet('No process was lost.')];
   return [table('Processes that were lost, the latest first', [
     { title: 'Who', cell: (row) => (row.rank === null ? `process ${row.pid}` : rankButton(row.rank, `loss-${row.when}`)) },
     { title: 'Where', cell: (row) => `${nodeName(model.status, row.node)}, process ${row.pid} on ${row.host}` },

@@ -65,7 +65,7 @@ export class Timeline {
 
 function inBrief(shown, span) {
   const numbers = KINDS.map((kind, index) => [shown.filter((entry) => entry[1] === index).length, kind]).reverse();
-  const words = numbers.filter(([number]) => number).map(([number, kind]) => (kind === 'info' ? many(number, 'other thing') : many(number, kind)));
+  const words = numbers.filter(([number]) => number).map(([number, kind]) => (kind === 'info' ? many(number, 'other event') : many(number, kind)));
   return `The last ${formatDuration(span)}: ${words.join(', ') || 'nothing'}. The list below has the same.`;
 }
 

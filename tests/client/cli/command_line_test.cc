@@ -149,14 +149,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"run", "--rdzv-endpoint=h:1", "--", "true"}, "did you mean --coordinator HOST:PO"},
         Refusal{{"run", "--master_addr=h", "--", "true"}, "did you mean --coordinator HOST:PORT"},
         Refusal{{"run", "--nnodes=1:4", "--", "true"},
-                "--nnodes is '1:4'; expected the nodes that are started, one number."},
+                "--nnodes is '1:4'; expected one number, the nodes that are started."},
         Refusal{{"status", "--wacth"}, "did you mean --watch?"},
         Refusal{{"run"}, "no program given"}, Refusal{{"run", "--"}, "no program given"},
         Refusal{{"run", "./train", "--nproc_per_node=4"},
                 "--nproc-per-node follows the program './train'; if it is a flag of muster run, "
                 "put it before the program; if it is the program's own, put -- before the program"},
         Refusal{{"run", "./train", "--", "./other"},
-                "the program may be './train' or what follows --; put the flags first"},
+                "it is unclear whether the program is './train' or what follows --; put the flags "
+                "first"},
         Refusal{{"replay"}, "muster: give the journal: muster replay FILE\n"},
         Refusal{{"completion"}, "no shell given; give bash or zsh"},
         Refusal{{"status", "h:1", "g:1"}, "unknown argument: g:1"},

@@ -88,7 +88,7 @@ TEST_F(DebugCommandTest, RetriesUntilAnInquiryGathersFiles) {
   BusyCoordinator coordinator(3);
   EXPECT_EQ(Debug(&coordinator), 0);
   EXPECT_EQ(coordinator.requests(), 4u);
-  EXPECT_THAT(output(), HasSubstr("the coordinator is at an inquiry of its own, without files"));
+  EXPECT_THAT(output(), HasSubstr("the coordinator has an inquiry of its own under way"));
   EXPECT_THAT(output(), Not(HasSubstr("no inquiry with files")));
 }
 
@@ -106,7 +106,7 @@ TEST_F(DebugCommandTest, ANonEmptyFolderIsRejectedBeforeTheInquiry) {
   const uint64_t before = coordinator.requests();
   EXPECT_EQ(Debug(&coordinator, folder), exit_codes::kBadConfiguration);
   EXPECT_EQ(coordinator.requests(), before);
-  EXPECT_THAT(output(), HasSubstr(folder + " is there already, and is no empty folder"));
+  EXPECT_THAT(output(), HasSubstr(folder + " exists and is not an empty folder"));
 }
 
 TEST_F(DebugCommandTest, ATarInAMissingFolderIsRejectedBeforeTheInquiry) {
@@ -121,7 +121,7 @@ TEST_F(DebugCommandTest, ATarInAMissingFolderIsRejectedBeforeTheInquiry) {
 TEST_F(DebugCommandTest, SaysThatAMusterdIsTooOld) {
   OldCoordinator coordinator;
   EXPECT_EQ(Debug(&coordinator), 1);
-  EXPECT_THAT(output(), HasSubstr("this musterd has no inquiries, since it is older"));
+  EXPECT_THAT(output(), HasSubstr("this musterd is older than this muster"));
 }
 
 }  // namespace

@@ -191,9 +191,9 @@ TEST(TwoNodesTest, ANodeWhoseRanksFailBeforeTheyJoinEndsTheJobForAll) {
   EXPECT_EQ(first.process().Wait(), (Exit{false, 3})) << "the ranks' own";
   EXPECT_THAT(
       first.process().Output(),
-      ContainsRegex("error: ABORTED: job 'default': the job has failed: .* a node has given "
-                    "its ranks up: rank [23] \\(pid [0-9]+, node n1\\) exited with status "
-                    "[34]\n"));
+      ContainsRegex(
+          "error: ABORTED: job 'default': the job has failed: .* the launcher of a node has given "
+          "up its ranks: rank [23] \\(pid [0-9]+, node n1\\) exited with status [34]\n"));
   EXPECT_EQ(daemon->process().Wait(), (Exit{false, 1}));
 }
 
@@ -208,8 +208,8 @@ TEST(TwoNodesTest, AnUnknownProgramOnOneNodeEndsPlainRanksOnTheOther) {
                         "--node-id=n1", "--", "/no/such/program"});
   EXPECT_EQ(second.process().Wait(), (Exit{false, 127}));
   EXPECT_EQ(first.process().Wait(), (Exit{false, 75}));
-  EXPECT_THAT(first.process().Output(),
-              HasSubstr("a node has given its ranks up: node n1: cannot execute /no/such/program"));
+  EXPECT_THAT(first.process().Output(), HasSubstr("the launcher of a node has given up its ranks: "
+                                                  "node n1: cannot execute /no/such/program"));
 }
 
 TEST(TwoNodesTest, ARestartBeforeJoiningEndsNothing) {
@@ -227,7 +227,7 @@ TEST(TwoNodesTest, ARestartBeforeJoiningEndsNothing) {
   MusterCommand first(RunRanks(flags, kLeave));
   EXPECT_EQ(first.process().Wait(), kSuccess) << first.process().Output();
   EXPECT_EQ(second.process().Wait(), kSuccess) << second.process().Output();
-  EXPECT_THAT(daemon->process().Output(), Not(HasSubstr("given its ranks up")));
+  EXPECT_THAT(daemon->process().Output(), Not(HasSubstr("given up its ranks")));
 }
 
 TEST(TwoNodesTest, AnotherJobIsRejected) {

@@ -44,7 +44,8 @@ TEST(RunArgumentsTest, WithoutDashesTheProgramFollowsTheFlags) {
 }
 
 TEST(RunArgumentsTest, AmbiguousArgumentsAreRejected) {
-  EXPECT_THAT(Refusal({"./train", "--", "x"}), HasSubstr("the program may be './train' or what"));
+  EXPECT_THAT(Refusal({"./train", "--", "x"}),
+              HasSubstr("it is unclear whether the program is './train' or what"));
   EXPECT_THAT(Refusal({"./train", "--node_rank=1"}), HasSubstr("--node-rank follows the program"));
   EXPECT_THAT(Refusal({"./train", "--job", "b"}), HasSubstr("put -- before the program"));
 }

@@ -253,7 +253,8 @@ std::string WriteScript(const std::string& text, int mode) {
 }
 
 TEST(ExecTest, NotFound) {
-  ExpectRefused("no-such-program", 127, "no-such-program: not found in PATH");
+  ExpectRefused("no-such-program", 127,
+                "no-such-program: not found in PATH; give its path, or add its folder to PATH");
   ExpectRefused("./no-such-program", 127, "./no-such-program: No such file or directory");
 }
 

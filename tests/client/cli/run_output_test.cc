@@ -273,8 +273,8 @@ TEST(RunOutputTest, RanksRunEvenIfThreadsCannotStart) {
   const std::string output = muster->process().Output();
   EXPECT_THAT(output, HasSubstr("[0] hello\n"));
   for (const char* missing :
-       {"the coordinator is not told how ranks end here", "does not end the ranks here",
-        "no hang of this node's ranks can be looked into"}) {
+       {"cannot report to the coordinator how ranks end on this node",
+        "does not end the ranks here", "cannot inspect this node's ranks when the job hangs"}) {
     EXPECT_THAT(output, HasSubstr(missing));
   }
   EXPECT_THAT(output, HasSubstr("ulimit -u"));

@@ -60,8 +60,8 @@ TEST(StatusReportTest, NamesTheNodesWhoseRanksArriveTogether) {
 TEST(StatusReportTest, ShowsMismatches) {
   const std::string report = StatusReport(Status(absl::StrCat(kRunning, R"pb(
     oddities: "rank 9 (node 'n2') has NCCL 2.27.3, the other 15 have 2.28.9")pb")));
-  EXPECT_THAT(report, HasSubstr("\nodd when the epoch formed\n"
-                                "rank 9 (node 'n2') has NCCL 2.27.3, the other 15 have 2.28.9\n"));
+  EXPECT_THAT(report, HasSubstr("\ndifferences when the epoch formed\nrank 9 (node 'n2') has NCCL "
+                                "2.27.3, the other 15 have 2.28.9\n"));
 }
 
 TEST(StatusReportTest, ShowsTheLastVerdictWithItsAge) {
@@ -213,10 +213,11 @@ TEST(StatusReportTest, AComputingMemberShowsItsLastCall) {
 }
 
 TEST(StatusReportTest, AnElasticJobShowsItsBoundsAndNewcomers) {
-  EXPECT_THAT(StatusReport(Status("world_size: 3 min_world_size: 2 max_world_size: 4 "
-                                  "newcomers_waiting: 1 stop_requested: true")),
-              HasSubstr("world size 3 (elastic, 2 to 4); newcomers waiting: 1; a stop was asked "
-                        "for; musterd"));
+  EXPECT_THAT(
+      StatusReport(Status("world_size: 3 min_world_size: 2 max_world_size: 4 "
+                          "newcomers_waiting: 1 stop_requested: true")),
+      HasSubstr(
+          "world size 3 (elastic, 2 to 4); newcomers waiting: 1; a stop was requested; musterd"));
 }
 
 TEST(StatusReportTest, AJobThatForms) {

@@ -117,7 +117,7 @@ TEST(CollectivesTest, GroupsAreIndependent) {
 
 TEST(CollectivesTest, BadGroupsAreRefused) {
   Jobs jobs(2);
-  EXPECT_THAT(Message(jobs[0].NewGroup("g", {1})), HasSubstr("without rank 0"));
+  EXPECT_THAT(Message(jobs[0].NewGroup("g", {1})), HasSubstr("does not include rank 0"));
   EXPECT_THAT(Message(jobs[0].NewGroup("g", {0, 2})), HasSubstr("rank 2, which is out of range"));
   EXPECT_THAT(Message(jobs[0].NewGroup("g", {0, 1, 0})), HasSubstr("rank 0 twice"));
   const absl::StatusOr<Group> both = jobs[0].NewGroup("g", {0, 1});

@@ -130,7 +130,7 @@ class RotationTest : public CredentialsTest {
   static int ChangesSeenBy(TestDaemon& daemon) {
     const std::string log = daemon.process().Output();
     int seen = 0;
-    for (size_t at = 0; (at = log.find("holds another token", at)) != std::string::npos; ++at) {
+    for (size_t at = 0; (at = log.find("holds a new token", at)) != std::string::npos; ++at) {
       ++seen;
     }
     return seen;

@@ -147,9 +147,9 @@ TEST(NodeBundleTest, HasThePrintedVerdict) {
 TEST(NodeBundleTest, ExplainsAMissingVerdict) {
   const Written written = Write(InquiryOf(7), InquiryOf(8));
   EXPECT_THAT(written.verdict,
-              AllOf(StartsWith("no verdict of the coordinator: it was asked something else since"),
+              AllOf(StartsWith("no verdict from the coordinator: another inquiry has begun since"),
                     HasSubstr("a barrier waits")));
-  EXPECT_THAT(written.message, HasSubstr("; no verdict of the coordinator: "));
+  EXPECT_THAT(written.message, HasSubstr("; no verdict from the coordinator: "));
 }
 
 }  // namespace

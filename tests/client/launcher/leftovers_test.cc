@@ -186,8 +186,9 @@ TEST(CleanupTest, WaitsForUndecidedProcessesThenNamesThem) {
   left.undecided.push_back(Process(52, kSupervisor, 52));  // later, with a grace of its own
   EXPECT_FALSE(cleanup.Step(begin + absl::Seconds(1)));
   EXPECT_FALSE(cleanup.Step(begin + absl::Seconds(2)));
-  ASSERT_THAT(messages,
-              ElementsAre(HasSubstr("whether a rank left p51 (pid 51) in the background")));
+  ASSERT_THAT(
+      messages,
+      ElementsAre(HasSubstr("cannot tell whether a rank left p51 (pid 51) in the background")));
   left.undecided.pop_back();
   EXPECT_TRUE(cleanup.Step(begin + absl::Seconds(2)));
   EXPECT_THAT(messages, SizeIs(1)) << "it is said once";

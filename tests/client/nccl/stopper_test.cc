@@ -104,7 +104,7 @@ TEST_F(StopperTest, AnExceptionClosesTheGroup) {
 TEST_F(StopperTest, AnExceptionInANestedGroupEndsTheOuterOneToo) {
   const absl::Status status =
       handle_->Grouped([&] { return handle_->Grouped([]() -> absl::Status { throw 7; }); });
-  EXPECT_THAT(std::string(status.message()), HasSubstr("not a std::exception"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("something other than a std::exception"));
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
 }
 

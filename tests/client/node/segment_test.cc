@@ -144,7 +144,7 @@ TEST_F(SegmentTest, ForeignFilesAreNotTrusted) {
   ASSERT_EQ(symlink("/etc/passwd", path.c_str()), 0);
   expect("cannot open");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  expect("is no file");
+  expect("is not a file");
   int file = Put(path);
   expect("has 0 bytes; expected");
   close(file);

@@ -52,7 +52,7 @@ TEST(TokenTest, RejectsInvalidTokensWithoutShowingThem) {
   EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, " ", kTwo)), HasSubstr("white space"));
   EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\n", kTwo)), HasSubstr("white space"));
   EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\x01")), HasSubstr("control character"));
-  EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\xc3\xa4")), HasSubstr("no token has"));
+  EXPECT_THAT(ParseErrorOf(absl::StrCat(kOne, "\xc3\xa4")), HasSubstr("a token cannot have"));
   EXPECT_THAT(ParseErrorOf(absl::string_view("0123456789abcdefghijkl\0m", 24)),
               HasSubstr("control"));
   EXPECT_THAT(ParseErrorOf(std::string(5000, 'x')), HasSubstr("more than 1024"));

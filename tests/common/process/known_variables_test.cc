@@ -58,7 +58,7 @@ TEST(UnknownVariableWarningsTest, SuggestTheNearestName) {
               ElementsAre(HasSubstr("mean MUSTER_WORLD_SIZE?"), HasSubstr("mean MUSTER_LISTEN?")));
   EXPECT_THAT(UnknownVariableWarnings({"MUSTER_FROBNICATE=1"}),
               ElementsAre("the variable MUSTER_FROBNICATE means nothing to Muster; "
-                          "docs/environment.md lists those that do"));
+                          "docs/environment.md lists the known variables"));
 }
 
 TEST(UnknownVariableWarningsTest, SkipVariablesOfOtherPrograms) {

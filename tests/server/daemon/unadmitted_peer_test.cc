@@ -28,7 +28,7 @@ constexpr char kToken[] = "the-token-of-this-job-4711";
 constexpr char kCheck[] = "/grpc.health.v1.Health/Check";
 constexpr char kWatch[] = "/grpc.health.v1.Health/HealthWatch";
 constexpr char kGetStatus[] = "/muster.v1.CoordinatorService/GetStatus";
-constexpr char kCutOff[] = "have shown no credentials,";
+constexpr char kCutOff[] = "without credentials, and the memory";
 
 constexpr size_t kLargest = 8 << 20;  // with --max-payload-bytes=4MiB
 constexpr int kMany = 40;

@@ -174,7 +174,7 @@ TEST_F(JournalTest, AnIncompleteLastBlockIsIgnored) {
   ASSERT_EQ(truncate(path_.c_str(), static_cast<off_t>(SizeOf(path_) - 3)), 0);
   const ReplayOutput replay = ReplayToLines(path_);
   EXPECT_THAT(replay.end.status, IsOk());
-  EXPECT_THAT(replay.end.notes, ElementsAre(HasSubstr("not written whole")));
+  EXPECT_THAT(replay.end.notes, ElementsAre(HasSubstr("not written completely")));
   // The next daemon continues after the last whole block.
   RunJob(*StartServer(Options()));
   const ReplayOutput again = ReplayToLines(path_);

@@ -178,7 +178,7 @@ TEST_F(CredentialsTest, ANewTokenIsAcceptedAtOnceAndTheOldOneDuringTheOverlap) {
   Write("token", kOtherToken);
   EXPECT_THAT(CallGetStatus(Bearer(kOtherToken)), IsOk());
   EXPECT_THAT(CallGetStatus(Bearer(kToken)), IsOk());
-  EXPECT_THAT(log_.str(), HasSubstr("holds another token; the one before stays good for 5m"));
+  EXPECT_THAT(log_.str(), HasSubstr("holds a new token; the previous token stays valid for 5m"));
 }
 
 TEST_F(CredentialsTest, AfterTheOverlapTheOldTokenIsRefused) {
@@ -261,7 +261,7 @@ TEST_F(CredentialsTest, BeyondLoopbackATokenOrMutualTlsIsNeeded) {
 }
 
 TEST_F(CredentialsTest, ATokenThatEavesdroppersCanReadIsWarnedOf) {
-  const std::string warning = "sent without TLS: whoever can read the network's packets";
+  const std::string warning = "sent without TLS: anybody who can read the network's packets";
   AskForToken();
   EXPECT_THAT(service::Server::Start(options_), IsOk());
   EXPECT_THAT(log_.str(), Not(HasSubstr(warning)));

@@ -102,8 +102,9 @@ TEST_F(LyingLauncherTest, CannotBlockOtherReports) {
   file->set_content(std::string(4'000'000, 'x'));
   for (int launcher = 0; launcher < 17; ++launcher) {  // as many as there is room for
     *full.mutable_launcher() = Launcher(NewProcessSecret(), "node-a");
-    EXPECT_THAT(liar_.Call(&Stub::ReportInquiry, full),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no member of the job")));
+    EXPECT_THAT(
+        liar_.Call(&Stub::ReportInquiry, full),
+        StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no member of this job")));
   }
   EXPECT_THAT(job_[0].Call(&Stub::ReportInquiry, TrueReport(number)), IsOk());
   EXPECT_THAT(Latest().reports(), SizeIs(1));

@@ -200,7 +200,7 @@ TEST_F(StrangerTest, CannotReportARanksActivity) {
   }
   report.set_complete(true);
   EXPECT_THAT(stranger_.Call(&Stub::ReportInquiry, report),
-              StatusIs(kRejected, HasSubstr("no member of the job")));
+              StatusIs(kRejected, HasSubstr("no member of this job")));
   const auto inquiry = stranger_.Call(&Stub::GetInquiry, v1::GetInquiryRequest());
   ASSERT_THAT(inquiry, IsOk());
   EXPECT_THAT(inquiry->inquiry().verdict(), Not(HasSubstr("it is stopped")));

@@ -48,15 +48,16 @@ absl::Status CollectiveSequence::Begin(CollectiveCall call) {
 
 absl::Status CollectiveSequence::CheckSame(const CollectiveCall& call) const {
   if (!SameOperation(call, call_)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        Describe(), " was sent and has not completed, and ", DescribeCall(call),
-        " was called; repeat the first one until it completes, others may count on it"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(), " was sent and has not completed, and ", DescribeCall(call),
+                     " was called; repeat the first call until it completes, since other ranks may "
+                     "count on it"));
   }
   if (call_.arguments == 0 || call.arguments == call_.arguments) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(Describe(),
-                   " was sent and has not completed, and is repeated with other arguments; repeat "
-                   "it with the same ones (shapes, types, operation), others may have got them"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      Describe(),
+      " was sent and has not completed, and is repeated with other arguments; repeat it with the "
+      "same arguments (shapes, types, operation), since other ranks may have received them"));
 }
 
 void CollectiveSequence::End(const absl::Status& status, int sends, bool no_send_counts) {

@@ -71,7 +71,7 @@ TEST_F(AnswerLimitTest, TheArrivalThatMakesItTooLargeIsRefusedWithAllOthers) {
                                          Send(2, 0, 11, 0, kind)};
     for (WaiterId id : calls) {
       EXPECT_EQ(CodeOf(id), absl::StatusCode::kOutOfRange);
-      EXPECT_THAT(Text(id), AllOf(HasSubstr("op 0 of the world is refused to all its ranks"),
+      EXPECT_THAT(Text(id), AllOf(HasSubstr("op 0 of the world is refused for all its ranks"),
                                   HasSubstr(absl::StrCat("has ", AnswerBytes(26, 3), " bytes")),
                                   HasSubstr(absl::StrCat("limit is ", AnswerBytes(25, 3))),
                                   HasSubstr("musterd --max-answer-bytes"),

@@ -121,12 +121,13 @@ TEST(CollectivesTest, ARankThatStoppedWaitingIsNotListedAsMissing) {
               AllOf(HasSubstr("missing 1 of 4: rank 3 (node"), Not(HasSubstr("stopped waiting"))));
   h.Advance(absl::Seconds(2));
   EXPECT_THAT(Text(h, second), AllOf(HasSubstr("missing 1 of 4: rank 3 (node"),
-                                     HasSubstr("; had come and stopped waiting: rank 0")));
-  EXPECT_THAT(Text(h, third), HasSubstr("; had come and stopped waiting: ranks 0-1"));
+                                     HasSubstr("; arrived and stopped waiting: rank 0")));
+  EXPECT_THAT(Text(h, third), HasSubstr("; arrived and stopped waiting: ranks 0-1"));
   const WaiterId last = h.Barrier(p[3], "x", absl::Seconds(1));
   h.Advance(absl::Seconds(1));
-  EXPECT_THAT(Text(h, last), AllOf(HasSubstr("all 4 had come, but some have stopped waiting: "),
-                                   HasSubstr("ranks 0-2; rank 0 (node")));
+  EXPECT_THAT(Text(h, last),
+              AllOf(HasSubstr("all 4 arrived, but some of them have stopped waiting: "),
+                    HasSubstr("ranks 0-2; rank 0 (node")));
 }
 
 TEST(CollectivesTest, WaitsThatEndTogetherNameTheSame) {
@@ -303,7 +304,7 @@ TEST(CollectivesTest, MalformedGroupsAreRefused) {
   EXPECT_THAT(refuse("g", {0, 0}), HasSubstr("names rank 0 twice"));
   EXPECT_THAT(refuse("g", {1}), HasSubstr("rank 0 is not in group 'g'"));
   EXPECT_THAT(refuse("g", {}), HasSubstr("no group 'g' that rank 0 is in"));
-  EXPECT_THAT(refuse("", {0}), HasSubstr("a name and ranks"));
+  EXPECT_THAT(refuse("", {0}), HasSubstr("the group has ranks but no name"));
   EXPECT_THAT(refuse("a\nb", {0}), HasSubstr("control character"));
   EXPECT_THAT(refuse("a\nb", {}), HasSubstr("control character"));
 }
@@ -355,7 +356,7 @@ TEST(CollectivesTest, ARootOutOfRangeAndAStrayPayloadAreRefused) {
   EXPECT_THAT(Text(h, h.Send(request)),
               HasSubstr("root 2 is out of range: the world has 2 members"));
   request.root = 1;
-  EXPECT_THAT(Text(h, h.Send(request)), HasSubstr("only the root does"));
+  EXPECT_THAT(Text(h, h.Send(request)), HasSubstr("only the root may"));
   --p[0].next[""];
   EXPECT_TRUE(h.Parked(h.Barrier(p[0]))) << "refused arrivals fix nothing";
 }

@@ -104,7 +104,7 @@ TEST_F(ResendTest, APayloadThatDoesNotFitTheCall) {
   ExpectResent(batch, "sends a payload of 4 bytes");
   p[0].next[""] = p[1].next[""] = 0;
   batch = Batch({0, 1}, CollectiveKind::kBroadcast);
-  ExpectResent(batch, "only the root does");
+  ExpectResent(batch, "only the root may");
   batch.call.root = 4;
   ExpectResent(batch, "root 4 is out of range");
 }

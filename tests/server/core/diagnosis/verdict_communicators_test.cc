@@ -152,7 +152,7 @@ TEST(CommunicatorVerdictTest,
   EXPECT_EQ(verdict.text,
             "ranks wait for each other in different communicators: rank 0 is in AllReduce(), op 8 "
             "of communicator 1 of the world, and rank 1 is in AllReduce(), op 8 of communicator 2 "
-            "of the world; none of these can end");
+            "of the world; none of these calls can complete");
 }
 
 TEST(CommunicatorVerdictTest, OfSeveralRanksThatAreBehindTheLikeliestCulpritIsNamed) {

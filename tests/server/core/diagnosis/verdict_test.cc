@@ -51,8 +51,8 @@ std::vector<Case> Conditions() {
       {"busy", busy, VerdictKind::kBusy, "it computes (99 % of a processor)"},
       {"busy thread", thread, VerdictKind::kBusy,
        "its thread 4712 ('loader') computes (99 % of a processor)"},
-      {"dead lock", dead, VerdictKind::kDeadLock,
-       "dead lock: it waits for its thread 105, which waits for thread 103"},
+      {"deadlock", dead, VerdictKind::kDeadLock,
+       "deadlock: it waits for its thread 105, which waits for thread 103"},
       {"lock", held, VerdictKind::kInACall,
        "it is in futex(): it waits for its thread 105, which is in read() of /data/x"},
       {"full pipe",
@@ -63,7 +63,7 @@ std::vector<Case> Conditions() {
        "it is in fsync() of /mnt/checkpoint, which no signal ends (state D, at "
        "folio_wait_bit_common() in the kernel): a disk, a file system or a driver does not answer"},
       {"unknown", Observation(3, ProcessCondition::kUnknown), VerdictKind::kUnknown,
-       "nobody could see what it is doing"},
+       "no launcher could inspect it"},
   };
 }
 
@@ -111,7 +111,7 @@ TEST(VerdictTest, AnUnprovenLauncherDoesNotBlameItsNode) {
 TEST(VerdictTest, WithoutALauncherTheMembersActivityIsReported) {
   const Verdict verdict = Judge(AllButRank3(), {}, {});
   EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
-  EXPECT_THAT(verdict.text, HasSubstr("no launcher looks after it"));
+  EXPECT_THAT(verdict.text, HasSubstr("no launcher runs on its node"));
   EXPECT_THAT(verdict.text, HasSubstr(kLast));
 }
 
@@ -141,11 +141,10 @@ TEST(VerdictTest, RanksThatWaitForEachOtherInDifferentCallsAreNamedWithThem) {
   job.pending.push_back(other);
   const Verdict verdict = Judge(job, {}, {});
   EXPECT_EQ(verdict.kind, VerdictKind::kDifferentCalls);
-  EXPECT_EQ(
-      verdict.text,
-      "ranks wait for each other in different calls: ranks 0,2 wait in Barrier('step 812') op "
-      "812 of the world, and rank 1 waits in Broadcast(root 0) op 7 of group 'tp' (ranks 0-1); "
-      "none of these can end");
+  EXPECT_EQ(verdict.text,
+            "ranks wait for each other in different calls: ranks 0,2 wait in Barrier('step 812') "
+            "op 812 of the world, and rank 1 waits in Broadcast(root 0) op 7 of group 'tp' (ranks "
+            "0-1); none of these calls can complete");
 }
 
 TEST(VerdictTest, ADisagreementIsReportedAsInItsError) {
@@ -206,8 +205,8 @@ TEST(VerdictTest, IfAllSurvivorsHaveRejoinedTheMissingMembersAreReported) {
       Judge(Reforming(), {Observation(0, ProcessCondition::kSleeping, "futex")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
   EXPECT_EQ(verdict.text,
-            "2 ranks wait in Rejoin, and no other one is to come: rank 2 was lost; the next epoch: "
-            "2 of 3 members are here, the least that may be");
+            "2 ranks wait in Rejoin, and no other rank is expected: rank 2 was lost; the next "
+            "epoch: 2 of 3 members are here, the least that may be");
 }
 
 TEST(VerdictTest, ARankThatHasNotCalledRejoinIsNamed) {

@@ -68,7 +68,7 @@ TEST(FormationTest, ASurvivorThatMayStillComeIsWaitedFor) {
   FormationInput in = AfterALoss(3, 0);
   in.awaited = 1;
   EXPECT_FALSE(DecideFormation(in).form);
-  EXPECT_THAT(DecideFormation(in).reason, HasSubstr("1 of the epoch before may still come"));
+  EXPECT_THAT(DecideFormation(in).reason, HasSubstr("1 of the previous epoch may still come"));
 }
 
 }  // namespace

@@ -110,8 +110,9 @@ TEST(DescribeMismatchesTest, IfAllNodesAgreeTheCoordinatorsClockIsWrong) {
   std::vector<FingerprintedMember> members = Alike(8, {});
   for (FingerprintedMember& member : members) member.clock_ahead = absl::Seconds(60);
   members[0].clock_ahead = absl::Seconds(59);
-  EXPECT_THAT(DescribeMismatches(members),
-              ElementsAre("the coordinator's clock is at least 59s behind those of all 2 nodes"));
+  EXPECT_THAT(
+      DescribeMismatches(members),
+      ElementsAre("the coordinator's clock is at least 59s behind the clocks of all 2 nodes"));
 }
 
 TEST(DescribeMismatchesTest, LowSharedMemoryIsReportedWithItsUse) {

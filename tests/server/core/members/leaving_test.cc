@@ -66,7 +66,7 @@ TEST(LeavingTest, LeavingPastTheDeadlineCountsAsLoss) {
   EXPECT_EQ(h.StatusOf(l0).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Text(h, l0), HasSubstr("not leaving yet: rank 1"));
   EXPECT_THAT(Text(h, h.Barrier(p[1])),
-              AllOf(HasSubstr("rank 0"), HasSubstr("left without waiting for the others")));
+              AllOf(HasSubstr("rank 0"), HasSubstr("its Leave() timed out before all others")));
 }
 
 TEST(LeavingTest, ARetryAfterLeavingIsOk) {

@@ -111,7 +111,7 @@ TEST(LossesTest, TheNextEpochNamesTheMembersThatAreGone) {
   EXPECT_THAT(h.log(),
               Contains(Field(&LogLine::text,
                              AllOf(HasSubstr("formed: 2 members on 1 node"),
-                                   HasSubstr("; gone since the epoch before: ranks 1,3")))));
+                                   HasSubstr("; gone since the previous epoch: ranks 1,3")))));
 }
 
 TEST(LossesTest, AClaimedReasonNamesTheJobOnce) {

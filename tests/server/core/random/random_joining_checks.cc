@@ -242,7 +242,7 @@ void RandomJoining::CheckLost(const Participant& participant, const std::string&
 }
 
 void RandomJoining::CheckState(const std::string& text) {
-  if (absl::StrContains(text, "a node has given its ranks up: it was killed")) {
+  if (absl::StrContains(text, "the launcher of a node has given up its ranks: it was killed")) {
     EXPECT_TRUE(!elastic() && epochs_.empty()) << text;
     EXPECT_TRUE(given_up_ && h_.now() >= *given_up_ + absl::Seconds(5)) << text;
     return;

@@ -104,9 +104,10 @@ TEST_F(RosterTest, NoEpochFormsBeforeTheRosterIsKnown) {
   EXPECT_TRUE(h_.Parked(join));
   h_.Advance(absl::Seconds(1));  // newcomers that come within a second are told together
   EXPECT_THAT(h_.Events<StillWaiting>(late.stream), SizeIs(1));
-  EXPECT_THAT(h_.Events<StillWaiting>(early.stream).at(0).text,
-              AllOf(HasSubstr("asks who the members of epoch"), HasSubstr("1 process claims"),
-                    HasSubstr("rank 2 (node 'n0', host host-n0, pid 1003)")));
+  EXPECT_THAT(
+      h_.Events<StillWaiting>(early.stream).at(0).text,
+      AllOf(HasSubstr("asks for the list of members of epoch"), HasSubstr("1 process claims"),
+            HasSubstr("rank 2 (node 'n0', host host-n0, pid 1003)")));
 }
 
 TEST_F(RosterTest, AnEpochWithoutARosterEndsWithTheGrace) {
@@ -121,7 +122,7 @@ TEST_F(RosterTest, AnEpochWithoutARosterEndsWithTheGrace) {
   EXPECT_EQ(EndOf(0), absl::OkStatus());
   h_.Advance(absl::Milliseconds(1));
   EXPECT_EQ(EndOf(0).code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(EndOf(0).message()), HasSubstr("who its members are"));
+  EXPECT_THAT(std::string(EndOf(0).message()), HasSubstr("the list of its members"));
   for (const WaiterId id : join) EXPECT_EQ(h_.StatusOf(id), absl::OkStatus());
   EXPECT_EQ(state(), JobState::kRunning);
 }

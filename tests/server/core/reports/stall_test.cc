@@ -53,7 +53,7 @@ TEST(StallTest, RanksThatStoppedWaitingAreNamedSeparately) {
   ASSERT_THAT(StillWaitingEvents(h, p[0]), SizeIs(1));
   const StillWaiting event = StillWaitingEvents(h, p[0])[0];
   EXPECT_THAT(event.text, AllOf(HasSubstr("missing 1 of 3: rank 2 (node"),
-                                HasSubstr("; had come and stopped waiting: rank 1")));
+                                HasSubstr("; arrived and stopped waiting: rank 1")));
   ASSERT_THAT(*event.missing, SizeIs(1));
   EXPECT_EQ((*event.missing)[0].rank, 2u);
   ASSERT_THAT(*event.gave_up, SizeIs(1));

@@ -218,7 +218,7 @@ class PageTest(unittest.TestCase):
         self.open(status)
         self.daemon.stop()
         self.until("!document.getElementById('trouble').hidden")
-        self.assertRegex(self.text("#trouble"), "musterd has not answered since .*goes on asking")
+        self.assertRegex(self.text("#trouble"), "musterd has not answered since .*keeps asking")
         self.assertIn("does not answer any more", self.text("#news"))
         self.expect_accessible()
         status.set_state(2, "stopped")
