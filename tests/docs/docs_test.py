@@ -125,7 +125,8 @@ class HeadersTest(unittest.TestCase):
     """Public headers open with an example, which tests/docs/header_examples.cc compiles."""
 
     WITHOUT = {"cxx17.h", "data_type.h", "muster.h", "reduce_op.h", "toolkits.h", "version.h"}  # nothing to call, or an index
-    ELSEWHERE = {"c.h": "tests/docs/c_header_example.c", "nccl.h": "tests/docs/nccl_header_example.cc"}
+    ELSEWHERE = {"c.h": "tests/docs/c_header_example.c", "nccl.h": "tests/docs/nccl_header_example.cc",
+                 "portable.h": "tests/docs/portable_header_example.cc"}
 
     def example_of(self, header):
         """The lines of the example, without their indentation."""

@@ -69,6 +69,8 @@ diff - "$root/list" <<END || fail "the tarball has other files, see above"
 bin/muster
 bin/musterd
 include/muster/c.h
+include/muster/cxx17.h
+include/muster/portable.h
 lib/cmake/muster/musterConfig.cmake
 lib/cmake/muster/musterConfigVersion.cmake
 lib/libmuster.so
@@ -112,7 +114,12 @@ cat > "$root/program/program.c" <<'END'
 #include <stdio.h>
 int main(void) { return puts(muster_version()) < 0; }
 END
-cp "$root/program/program.c" "$root/program/program.cc"
+cat > "$root/program/program.cc" <<'END'
+#include <muster/portable.h>
+
+#include <iostream>
+int main() { std::cout << muster::portable::LibraryVersion(); }
+END
 cat > "$root/program/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(program C CXX)
@@ -120,9 +127,9 @@ find_package(muster REQUIRED)
 add_executable(in_c program.c)
 target_link_libraries(in_c muster::c)
 add_executable(in_cxx program.cc)
-target_link_libraries(in_cxx muster::c)
+target_link_libraries(in_cxx muster::portable)
 if(TARGET muster::muster)
-  message(FATAL_ERROR "there is muster::muster, but no C++ header")
+  message(FATAL_ERROR "there is muster::muster, but not its headers")
 endif()
 END
 
@@ -146,6 +153,26 @@ for folder in one "another place"; do
     [[ $("$root/cmake/$program") == unpacked ]] || fail "$program has another library"
   done
 done
+
+echo "== C++ programs need no Abseil, no exceptions and no compiler of ours, and get no warnings"
+# Every Abseil header that could be found is an error.
+mkdir -p "$root/no_abseil/absl"
+for header in base/config.h status/status.h status/statusor.h strings/string_view.h types/span.h time/time.h; do
+  mkdir -p "$root/no_abseil/absl/$(dirname "$header")"
+  echo '#error "Abseil is used"' > "$root/no_abseil/absl/$header"
+done
+compilers=(g++)
+! command -v clang++ > /dev/null || compilers+=(clang++)
+for compiler in "${compilers[@]}"; do
+  for standard in c++17 c++20; do
+    for exceptions in -fexceptions -fno-exceptions; do
+      "$compiler" -std="$standard" "$exceptions" -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion -fsyntax-only \
+        -I "$root/no_abseil" -I "$prefix/include" tests/client/portable/rank.cc > "$root/output" 2>&1 ||
+        fail "$compiler -std=$standard $exceptions does not compile muster/portable.h"
+    done
+  done
+done
+! g++ -std=c++17 -M -I "$prefix/include" tests/client/portable/rank.cc | grep /absl/ || fail "it includes Abseil"
 
 echo "== a symbol of a newer C library is refused by name, with the file that needs it"
 library='#include <stdlib.h>

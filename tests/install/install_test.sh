@@ -85,6 +85,19 @@ cc -std=c99 -Wall -Wextra -Werror sum.c -o sum_in_c $(pkg-config --cflags --libs
 ! readelf -d sum_in_c | grep -E 'NEEDED.*(stdc\+\+|absl)' || fail "it needs those"
 expect_sum ./sum_in_c
 
+say "a C++ program without Abseil, by pkg-config and by CMake, which does not look for it either"
+g++ -std=c++17 -Wall -Wextra -Werror -O0 sum_portable.cc -o sum_portable $(pkg-config --cflags --libs muster-c) \
+  -Wl,-rpath,"$prefix/lib" > portable.log 2>&1 || fail "$(cat portable.log)"
+! readelf -d sum_portable | grep -E 'NEEDED.*absl' || fail "it needs Abseil"
+expect_sum ./sum_portable
+mkdir portable
+printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(sum CXX)' 'find_package(muster REQUIRED COMPONENTS portable)' \
+  'add_executable(sum ../sum_portable.cc)' 'target_link_libraries(sum muster::portable)' > portable/CMakeLists.txt
+{ cmake -S portable -B portable/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_DISABLE_FIND_PACKAGE_absl=ON && cmake --build portable/build; } > cmake.log 2>&1 ||
+  fail "$(cat cmake.log)"
+! readelf -d portable/build/sum | grep -E 'NEEDED.*absl' || fail "it needs Abseil"
+expect_sum portable/build/sum
+
 say "a Python program, by ctypes"
 LD_LIBRARY_PATH=$prefix/lib expect_sum /usr/bin/python3 sum.py
 

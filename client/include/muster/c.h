@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* The version of this header. It grows with every addition. */
-#define MUSTER_C_API_VERSION 3
+#define MUSTER_C_API_VERSION 4
 
 #if defined(__GNUC__)
 #define MUSTER_C_API __attribute__((visibility("default")))
@@ -106,6 +106,9 @@ MUSTER_C_API int muster_status_rank(const muster_status* status);
  * frees it, or returns it to the library, which frees it. NULL for MUSTER_OK. A `code` that is no
  * muster_code becomes MUSTER_UNKNOWN. */
 MUSTER_C_API muster_status* muster_status_new(muster_code code, const char* message);
+/* Returns a copy of an error, with all that the functions above return of it. The caller frees it.
+ * It outlives the callback that has got the error. NULL for NULL. */
+MUSTER_C_API muster_status* muster_status_copy(const muster_status* status);
 MUSTER_C_API void muster_status_free(muster_status* status);
 /* Returns if `status` is NULL. Otherwise writes the rank and the error to standard error, writes
  * the termination reason, and ends the process with muster_status_exit_code(status). For programs

@@ -2,7 +2,8 @@
 #define MUSTER_MUSTER_H_
 
 // Includes the whole SDK except muster/nccl.h (CUDA streams), muster/protobuf.h (messages as
-// values) and muster/c.h (for programs in other languages). The table says what to use for what.
+// values), muster/c.h (for programs in other languages) and muster/portable.h (C++ with another
+// Abseil, or none). The table says what to use for what.
 // The names of SpeechBrain, Axolotl, Ignite, VirTex and ModelOpt are in muster/toolkits.h and
 // docs/toolkits.md.
 //

@@ -113,7 +113,9 @@ TEST(CApiTest, JoinChecksTheOptions) {
   EXPECT_THAT(text, AllOf(HasSubstr("'MUSTER_COORDINATR'"), HasSubstr("MUSTER_COORDINATOR, ")));
   ASSERT_EQ(muster_options_set(options, "MUSTER_RANK", "two"), nullptr);
   muster_job* job = nullptr;
-  muster_status* refused = muster_join(options, nullptr, &job);
+  muster_status* const original = muster_join(options, nullptr, &job);
+  muster_status* const refused = muster_status_copy(original);
+  muster_status_free(original);
   EXPECT_EQ(job, nullptr);
   EXPECT_EQ(muster_status_exit_code(refused), kExitBadConfiguration);
   EXPECT_THAT(Taken(refused).second, AllOf(HasSubstr("MUSTER_RANK"), HasSubstr("'two'")));
@@ -150,6 +152,7 @@ TEST(CApiTest, ProgramErrorsAndTheRanksTheyName) {
   muster_status* const unknown = muster_status_new(99, nullptr);
   EXPECT_EQ(muster_status_rank(unknown), -1);
   EXPECT_EQ(Taken(unknown), std::make_pair(muster_code{MUSTER_UNKNOWN}, std::string()));
+  EXPECT_EQ(muster_status_copy(nullptr), nullptr);
   for (const auto& [text, rank] :
        std::map<std::string, int>{{"job 'a': rank 12 (node 'n', host h, pid 3) was lost", 12},
                                   {"rank 0 (host h, pid 3): no such file", 0},
