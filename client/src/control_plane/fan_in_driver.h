@@ -22,7 +22,7 @@ namespace muster::internal {
 // Carries out one member's node fan-in (client/src/node) in the latest epoch that it has entered.
 // Owns the shared memory, and a GroupRounds for each group. Not thread-safe, except for
 // GroupRounds::round, which belongs to the thread that has begun it. Tests:
-// tests/client/node_driver_test.cc.
+// tests/client/control_plane/node_driver_test.cc.
 class FanInDriver {
  public:
   // This member's rounds in one group, one at a time.

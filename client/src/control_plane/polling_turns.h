@@ -23,7 +23,7 @@ namespace muster::internal {
 // after another.
 //
 // Call everything under the owner's lock, which is released while a thread waits. Test:
-// tests/client/polling_turns_test.cc.
+// tests/client/control_plane/polling_turns_test.cc.
 class PollingTurns {
  public:
   using Lock = std::unique_lock<std::mutex>;

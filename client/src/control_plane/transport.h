@@ -17,7 +17,8 @@ namespace muster::internal {
 //
 // Has no threads: callbacks run inside Poll(), PollNow() and the destructor. Attempts identify
 // calls and streams, and are never reused. Thread-safe, but only one thread at a time may be in
-// Poll() or PollNow(). Implementations: grpc_transport.h, and tests/client/fake_transport.h.
+// Poll() or PollNow(). Implementations: grpc_transport.h, and
+// tests/client/control_plane/fake_transport.h.
 class Transport {
  public:
   // Cancels everything in flight, and returns after every callback has run.

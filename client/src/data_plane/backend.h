@@ -32,7 +32,7 @@ struct Message {
 // ends the communicator. A backend only moves data. Every operation blocks, and `options.timeout`
 // is always set. Errors are those of communicator.h. No exception may leave a backend. client/gloo
 // and client/nccl implement it, and register a BackendKind. Tests:
-// tests/client/communicator*_test.cc, with tests/client/recording_backend.h.
+// tests/client/communicator*_test.cc, with tests/client/data_plane/recording_backend.h.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -17,7 +17,7 @@
 #include "client/src/control_plane/member_driver.h"
 #include "client/src/protocol/messages/messages.h"
 #include "muster/log.h"
-#include "tests/client/fake_transport.h"
+#include "tests/client/control_plane/fake_transport.h"
 
 namespace muster::internal {
 namespace {

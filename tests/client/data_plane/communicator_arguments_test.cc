@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "muster/communicator.h"
-#include "tests/client/recording_backend.h"
+#include "tests/client/data_plane/recording_backend.h"
 
 namespace muster {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/client/recording_backend.h"
+#include "tests/client/data_plane/recording_backend.h"
 
 namespace muster {
 namespace {

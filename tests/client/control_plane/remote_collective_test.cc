@@ -6,7 +6,7 @@
 #include <functional>
 #include <future>
 
-#include "tests/client/remote_test.h"
+#include "tests/client/control_plane/remote_test.h"
 
 namespace muster::internal {
 namespace {

@@ -8,7 +8,7 @@
 #include "common/memory/activity_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/client/recording_backend.h"
+#include "tests/client/data_plane/recording_backend.h"
 
 namespace muster {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_CLIENT_FAKE_TRANSPORT_H_
-#define MUSTER_TESTS_CLIENT_FAKE_TRANSPORT_H_
+#ifndef MUSTER_TESTS_CLIENT_CONTROL_PLANE_FAKE_TRANSPORT_H_
+#define MUSTER_TESTS_CLIENT_CONTROL_PLANE_FAKE_TRANSPORT_H_
 
 #include <condition_variable>
 #include <deque>
@@ -116,4 +116,4 @@ class FakeCoordinator {
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_TESTS_CLIENT_FAKE_TRANSPORT_H_
+#endif  // MUSTER_TESTS_CLIENT_CONTROL_PLANE_FAKE_TRANSPORT_H_

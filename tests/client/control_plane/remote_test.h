@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_CLIENT_REMOTE_TEST_H_
-#define MUSTER_TESTS_CLIENT_REMOTE_TEST_H_
+#ifndef MUSTER_TESTS_CLIENT_CONTROL_PLANE_REMOTE_TEST_H_
+#define MUSTER_TESTS_CLIENT_CONTROL_PLANE_REMOTE_TEST_H_
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "client/src/control_plane/remote_control_plane.h"
 #include "muster/job.h"
-#include "tests/client/fake_transport.h"
+#include "tests/client/control_plane/fake_transport.h"
 
 namespace muster::internal {
 
@@ -81,4 +81,4 @@ class RemoteTest : public ::testing::Test {
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_TESTS_CLIENT_REMOTE_TEST_H_
+#endif  // MUSTER_TESTS_CLIENT_CONTROL_PLANE_REMOTE_TEST_H_

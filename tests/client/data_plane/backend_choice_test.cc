@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "muster/log.h"
-#include "tests/client/recording_backend.h"
+#include "tests/client/data_plane/recording_backend.h"
 #include "tests/util/fakes/fake_job.h"
 
 namespace muster {

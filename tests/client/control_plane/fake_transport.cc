@@ -1,4 +1,4 @@
-#include "tests/client/fake_transport.h"
+#include "tests/client/control_plane/fake_transport.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <future>
 #include <thread>
 
-#include "tests/client/remote_test.h"
+#include "tests/client/control_plane/remote_test.h"
 
 namespace muster::internal {
 namespace {

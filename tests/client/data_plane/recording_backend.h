@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_CLIENT_RECORDING_BACKEND_H_
-#define MUSTER_TESTS_CLIENT_RECORDING_BACKEND_H_
+#ifndef MUSTER_TESTS_CLIENT_DATA_PLANE_RECORDING_BACKEND_H_
+#define MUSTER_TESTS_CLIENT_DATA_PLANE_RECORDING_BACKEND_H_
 
 #include <atomic>
 #include <functional>
@@ -108,4 +108,4 @@ class CommunicatorTest : public ::testing::Test {
 
 }  // namespace muster::testing
 
-#endif  // MUSTER_TESTS_CLIENT_RECORDING_BACKEND_H_
+#endif  // MUSTER_TESTS_CLIENT_DATA_PLANE_RECORDING_BACKEND_H_
