@@ -100,7 +100,7 @@ class Machine {
   const v1::Claim& last_claim() const { return claim_; }
   int calls() const { return calls_; }
   // Returns whether programs were told, since the last call, to look at health().
-  bool TakeNews() { return std::exchange(news_, false); }
+  bool TakeStateChange() { return std::exchange(state_changed_, false); }
   const Request& last_request() const { return request_; }
   // Returns how the call ended, or nullptr while it goes on.
   const absl::Status* EndOf(CallId id) const {
@@ -132,7 +132,7 @@ class Machine {
   }
 
   void Take(Effects effects) {
-    news_ |= effects.news;
+    state_changed_ |= effects.state_changed;
     for (const Output& output : effects.outputs) {
       if (const auto* open = std::get_if<OpenStream>(&output)) Take(*open);
       if (const auto* send = std::get_if<SendCall>(&output)) Take(*send);
@@ -149,7 +149,7 @@ class Machine {
   uint64_t call_ = 0;
   Request request_;
   v1::Claim claim_;
-  bool news_ = false;
+  bool state_changed_ = false;
   int streams_ = 0;
   int calls_ = 0;
   std::map<CallId, absl::Status> ends_;
@@ -220,12 +220,12 @@ TEST(MemberCoreTest, CoordinatorThatIsAwayForLongerThanItsTimeoutEndsTheEpochHer
   Machine machine;
   machine.Joined();
   machine.EndStream();
-  machine.TakeNews();
+  machine.TakeStateChange();
   machine.Advance(kCoordinatorTimeout - absl::Milliseconds(1));
   EXPECT_EQ(machine.health(), absl::OkStatus());
-  EXPECT_FALSE(machine.TakeNews());
+  EXPECT_FALSE(machine.TakeStateChange());
   machine.Advance(absl::Milliseconds(1));
-  EXPECT_TRUE(machine.TakeNews());
+  EXPECT_TRUE(machine.TakeStateChange());
   EXPECT_EQ(machine.health().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(ExitCode(machine.health()), kExitCoordinatorLost);
   EXPECT_THAT(std::string(machine.health().message()),
@@ -240,9 +240,9 @@ TEST(MemberCoreTest, ALossIsKnownWhenTheCoordinatorsGraceAndRecoveryAreOver) {
   machine.EndStream();
   EXPECT_EQ(machine.LossTakes(), absl::InfiniteDuration()) << "nobody is there to tell";
   machine.Advance(absl::Seconds(1));
-  machine.TakeNews();
+  machine.TakeStateChange();
   machine.Accept(2, /*member_grace=*/8);
-  EXPECT_TRUE(machine.TakeNews()) << "whoever waits for a loss must look how long that takes now";
+  EXPECT_TRUE(machine.TakeStateChange()) << "whoever waits for a loss must look how long that takes now";
   EXPECT_GT(machine.LossTakes(), absl::Seconds(8));
   EXPECT_LT(machine.LossTakes(), absl::Seconds(20));
   machine.EndStream();

@@ -26,7 +26,7 @@ using ::testing::Lt;
 
 constexpr char kToken[] = "the-token-of-this-job-4711";
 constexpr char kCheck[] = "/grpc.health.v1.Health/Check";
-constexpr char kWatch[] = "/grpc.health.v1.Health/HealthWatch";
+constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
 constexpr char kGetStatus[] = "/muster.v1.CoordinatorService/GetStatus";
 constexpr char kCutOff[] = "without credentials, and the memory";
 
