@@ -102,7 +102,7 @@ void Groups(Job& job) {
     Group moved = *std::move(ends);
     Must(moved.Barrier("the ends"));
   } else {
-    FAILS(ends.status(), Code::kInvalidArgument, "without rank 1");
+    FAILS(ends.status(), Code::kInvalidArgument, "does not include rank 1");
   }
   FAILS(job.NewGroup("empty", {}).status(), Code::kInvalidArgument, "'empty'");
   CHECK(job.world().size() == kRanks && job.world().rank() == rank);

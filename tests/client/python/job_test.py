@@ -145,7 +145,7 @@ class JobTest(ranks.RanksTestCase):
                                     (lambda: ranks.all_reduce(data, "mean"), "expected one of sum, "),
                                     (lambda: ranks.all_reduce(data, out=out), "expected 2 of float32"),
                                     (lambda: ranks.all_reduce(2**70), "64 bits"),
-                                    (lambda: ranks.reduce_scatter(data), "no 3 parts"),
+                                    (lambda: ranks.reduce_scatter(data), "3 ranks cannot share"),
                                     (lambda: ranks.all_gather(data, counts=[1, 1, 1]), "one for each of 3")):
                     try:
                         wrong()
