@@ -241,7 +241,7 @@ class RpcsTest(unittest.TestCase):
         self.check("tests/server/service/stranger_test.cc", text_of("tests/server/service/stranger_test.cc"))
 
     def test_are_called_in_the_simulation(self):
-        files = sorted((TREE / "tests" / "simulation").glob("*.cc"))
+        files = sorted((TREE / "tests" / "simulation").rglob("*.cc"))
         taking = ("simulated_daemon.cc", "rpc_description.cc")
         self.check("tests/simulation", "".join(f.read_text(encoding="utf-8") for f in files if f.name not in taking))
 

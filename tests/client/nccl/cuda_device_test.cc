@@ -56,7 +56,7 @@ TEST(ScopedDeviceTest, LeavesAThreadWithoutAContextUnchanged) {
       EXPECT_EQ(cudaMalloc(&memory, 1), cudaSuccess);
       EXPECT_EQ(cudaFree(memory), cudaSuccess);
     }
-    EXPECT_EQ(Driver::Get().CurrentContext(), nullptr);
+    EXPECT_EQ(CudaDriver::Get().CurrentContext(), nullptr);
   }).join();
   EXPECT_THAT(fake_cuda::OpenedDevices(), ElementsAre(3));
   EXPECT_THAT(OpenedDevices(), ElementsAre(3));

@@ -38,7 +38,7 @@ TEST(MemoryTest, ClaimsAreNotKeptAsLongAsTheirStreams) {
   AttachAndJoin(crowd);
   daemon->Kill();
   crowd.Disconnect();
-  daemon->StartAgain();
+  daemon->Restart();
   const int64_t before = Resident(*daemon);
   ASSERT_THAT(crowd.Attach(), IsOk());
   AwaitStatus(crowd.stub(), [](const v1::GetStatusResponse& status) {
