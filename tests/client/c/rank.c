@@ -116,7 +116,8 @@ static void groups(muster_job* job) {
     CHECK(muster_group_rank(pair) == (rank == 2 ? 0 : 1));
     OK(muster_barrier(pair, "the ends", NULL));
   } else {
-    FAILS(muster_group_new(job, "ends", ends, 2, &pair), MUSTER_INVALID_ARGUMENT, "does not include rank 1");
+    FAILS(muster_group_new(job, "ends", ends, 2, &pair), MUSTER_INVALID_ARGUMENT,
+          "does not include rank 1");
     CHECK(pair == NULL);
   }
   muster_group_free(part);

@@ -115,7 +115,8 @@ TEST_F(DebugCommandTest, ATarInAMissingFolderIsRejectedBeforeTheInquiry) {
     EXPECT_EQ(Debug(&coordinator, "/no/such/folder" + name), exit_codes::kBadConfiguration);
   }
   EXPECT_EQ(coordinator.requests(), 0u);
-  EXPECT_THAT(output(), HasSubstr("--output: there is no folder /no/such/folder; create the folder"));
+  EXPECT_THAT(output(),
+              HasSubstr("--output: there is no folder /no/such/folder; create the folder"));
 }
 
 TEST_F(DebugCommandTest, SaysThatAMusterdIsTooOld) {

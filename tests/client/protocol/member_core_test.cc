@@ -242,7 +242,8 @@ TEST(MemberCoreTest, ALossIsKnownWhenTheCoordinatorsGraceAndRecoveryAreOver) {
   machine.Advance(absl::Seconds(1));
   machine.TakeStateChange();
   machine.Accept(2, /*member_grace=*/8);
-  EXPECT_TRUE(machine.TakeStateChange()) << "whoever waits for a loss must look how long that takes now";
+  EXPECT_TRUE(machine.TakeStateChange())
+      << "whoever waits for a loss must look how long that takes now";
   EXPECT_GT(machine.LossTakes(), absl::Seconds(8));
   EXPECT_LT(machine.LossTakes(), absl::Seconds(20));
   machine.EndStream();
