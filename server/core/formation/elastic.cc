@@ -48,12 +48,15 @@ std::string Forming::TooManyReplacements(const std::vector<Member*>& chosen) con
   const uint64_t most = job_.options.max_restarts_total;
   const uint64_t total = uint64_t{life_.history().replacements} + ReplacementsAmong(chosen);
   if (most == 0 || total <= most || total == life_.history().replacements) return "";
+  // A process without a rank may have been lost since. The replacements do not stand in for it.
+  const auto& failures = life_.failures();  // the latest first
+  const auto latest = std::find_if(failures.begin(), failures.end(),
+                                   [](const Failure& failure) { return failure.rank.has_value(); });
   const std::string last =
-      life_.failures().empty()
+      latest == failures.end()
           ? life_.reason()
-          : absl::StrCat(DescribeMember(life_.failures().front().rank,
-                                        life_.failures().front().member, members_.node_names()),
-                         " was lost: ", life_.failures().front().cause);
+          : absl::StrCat(DescribeMember(latest->rank, latest->member, members_.node_names()),
+                         " was lost: ", latest->cause);
   return absl::StrCat(
       total,
       " processes would by now have replaced lost ones, and musterd --max-restarts-total is ", most,

@@ -360,6 +360,23 @@ TEST(ElasticTest, FailsWhenMoreProcessesThanAllowedWouldTakeTheirPlaces) {
               HasSubstr("--max-restarts-total is 2"));
 }
 
+TEST(ElasticTest, AProcessWithoutARankIsNotTheLastLoss) {
+  Options options = Harness::ElasticOptions(2, 3);
+  options.max_restarts_total = 1;
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  Replace(h, p);
+  Process stranger = h.Attached();
+  h.ReportExit(p[2], false, 3);
+  h.ReportExit(stranger, true, 9);
+  Process newcomer = h.Attached();
+  const WaiterId join = h.Join(newcomer);
+  h.Rejoin(p[0]);
+  h.Rejoin(p[1]);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+  EXPECT_THAT(Text(h, join), HasSubstr("the last loss: rank 2 ("));
+}
+
 TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
   Options options = Harness::ElasticOptions(2, 3);
   options.max_restarts_total = 2;
