@@ -32,7 +32,7 @@ def classes_of(lines):
             scopes.pop()
         elif None not in scopes:
             found = CLASS.match(TEMPLATE.sub("", line))
-            if found and not line.endswith(";"):
+            if found:
                 yield number, "::".join([*scopes, found[1]])
 
 

@@ -25,6 +25,11 @@ class ClassesTest(GateTest):
         self.write("client/c.cc", "namespace {\nstruct Stream {\n};\n}  // namespace\nextern \"C\" {\nstruct Kind {\n};\n}\n")
         self.assert_finds(self.run_gate("classes.py"))
 
+    def test_a_class_on_one_line(self):
+        self.write("a.h", "namespace muster {\nstruct Ended {};\n}  // namespace muster\n")
+        self.write("b.h", "namespace muster {\nstruct Ended {};\n}  // namespace muster\n")
+        self.assert_finds(self.run_gate("classes.py"), ("b.h:2", "muster::Ended is defined in a.h:2 too"))
+
     def test_each_kind_of_class(self):
         for kind in ("class", "struct", "union", "enum", "enum class", "class ABSL_MUST_USE_RESULT", "struct [[nodiscard]]"):
             with self.subTest(kind):
