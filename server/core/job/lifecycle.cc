@@ -73,6 +73,16 @@ void Lifecycle::StartAnew() {
   failures_.clear();
 }
 
+// The daemon that formed the winner of two claimed epochs may not have known of the other one:
+//
+//   epoch 5 forms (largest size 6); the daemon restarts, and its members are slow to claim; others
+//   form epoch 9 (largest size 4); the daemon restarts; epoch 5 is claimed first, epoch 9 wins.
+//   Some members of epoch 9 were told 4, so nobody may be told 6.
+std::unique_ptr<Epoch> Lifecycle::DropEpoch() {
+  history_ = {};
+  return std::exchange(epoch_, nullptr);
+}
+
 // Makes the next completion in the world tell the ranks.
 void Lifecycle::AskStop() {
   stop_asked_ = true;

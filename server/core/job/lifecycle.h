@@ -52,8 +52,8 @@ class Lifecycle {
   void Break(const std::string& reason);
   void Finish(const std::string& reason);
   void Fail(const std::string& reason);
-  // Returns the current epoch, and leaves none.
-  std::unique_ptr<Epoch> DropEpoch() { return std::exchange(epoch_, nullptr); }
+  // Returns the current epoch, and leaves none. Forgets the history that its members were told.
+  std::unique_ptr<Epoch> DropEpoch();
   // Forgets everything of another run, so that the job forms for the first time.
   void StartAnew();
 

@@ -243,6 +243,27 @@ TEST(RecoveryTest, AMemberOfTheLaterEpochMayClaimTheOneBefore) {
   EXPECT_EQ(h.coordinator().GetStatus(h.now()).epoch, newer.epoch);
 }
 
+// A daemon that knew nothing of the earlier epoch has formed the later one. Its members were told
+// different histories, and those of the later epoch must be told the same one.
+TEST(RecoveryTest, TheHistoryOfASupersededEpochIsForgottenWithIt) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  Claim newer = h.ClaimOf(p[0], 0);
+  newer.epoch->number += 1;
+  newer.roster =
+      std::make_shared<Roster>(Roster{{p[0].identity, 0, 0, 0}, {p[1].identity, 1, 0, 1}});
+  newer.history = {/*replacements=*/0, /*largest_world_size=*/2};
+  p[2].history.replacements = 4;
+  h.Restart();
+  h.Recover(p[2], 0);
+  h.Attach(p[0], newer);
+  h.Attach(p[1]);
+  const auto& answer = std::get<JoinAnswer>(h.ReplyTo(h.Join(p[1])).answer);
+  EXPECT_EQ(answer.epoch, newer.epoch);
+  EXPECT_EQ(answer.history.replacements, 0u);
+  EXPECT_EQ(answer.history.largest_world_size, 2u);
+}
+
 TEST(RecoveryTest, AClaimOfAnotherEpochIsRefusedAfterwards) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
