@@ -51,7 +51,7 @@ under_callgrind() {
 # start_service SIDE RANKS [OUT]: starts the service, under callgrind if OUT is given, with
 # instrumentation off.
 start_service() {
-  local command=("$BENCH/bare_service" "$job/port" "$2")
+  local command=("$BENCH/contestants/bare_service" "$job/port" "$2")
   [ "$1" = bare ] || command=("$MUSTERD" --listen=127.0.0.1:0 --port-file="$job/port" --world-size="$2")
   [ "$1" = bare ] || [ -z "$OBSERVED" ] || command+=(--metrics-listen=127.0.0.1:0 --journal="$job/journal")
   if [ $# -gt 2 ]; then
@@ -80,7 +80,7 @@ start_ranks() {
     commands+=("$fd")
     (
       export MUSTER_COORDINATOR="$address" MUSTER_RANK="$rank" MUSTER_NODE_FANIN="$fanin"
-      command=("$BENCH/control_plane_rank" "$1" "$job" "$rank" "$2")
+      command=("$BENCH/contestants/control_plane_rank" "$1" "$job" "$rank" "$2")
       [ $# -lt 3 ] || [ "$rank" -gt 0 ] || under_callgrind "$3" -- "${command[@]}"
       exec "${command[@]}"
     ) > "$job/rank.$rank.log" 2>&1 &

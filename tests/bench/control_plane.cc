@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "tests/bench/callers_folder.h"
-#include "tests/bench/contestant.h"
+#include "tests/bench/common/callers_folder.h"
+#include "tests/bench/contestants/contestant.h"
 #include "tests/bench/control_plane_report.h"
 
 namespace muster::testing {

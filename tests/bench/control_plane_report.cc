@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "tests/bench/median.h"
+#include "tests/bench/common/median.h"
 
 namespace muster::testing {
 namespace {

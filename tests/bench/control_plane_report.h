@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/bench/contestant.h"
+#include "tests/bench/contestants/contestant.h"
 
 namespace muster::testing {
 

@@ -20,9 +20,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "tests/bench/callers_folder.h"
-#include "tests/bench/median.h"
-#include "tests/bench/rank_processes.h"
+#include "tests/bench/common/callers_folder.h"
+#include "tests/bench/common/median.h"
+#include "tests/bench/common/rank_processes.h"
 #include "tests/util/job/daemon.h"
 #include "tests/util/process/process.h"
 
@@ -114,7 +114,7 @@ class Contestant {
     }
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       rank_processes_.Add(
-          Process::Start({Runfile("tests/bench/data_plane_rank"), NameOf(side_),
+          Process::Start({Runfile("tests/bench/contestants/data_plane_rank"), NameOf(side_),
                           rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(shape_.ranks)},
                          {{"MUSTER_COORDINATOR", address},
                           {"MUSTER_RANK", absl::StrCat(rank)},
@@ -130,8 +130,8 @@ class Contestant {
   // transport.
   absl::Status StartOpenMpi() {
     const std::string program = rank_processes_.folder() + "/open_mpi_rank";
-    const std::string build =
-        absl::StrCat("mpicc -O2 -o ", program, " ", Runfile("tests/bench/open_mpi_rank.c"), " >&2");
+    const std::string build = absl::StrCat(
+        "mpicc -O2 -o ", program, " ", Runfile("tests/bench/contestants/open_mpi_rank.c"), " >&2");
     if (std::system(build.c_str()) != 0) return absl::InternalError("mpicc has failed");
     rank_processes_.Add(Process::Start(
         {"/usr/bin/env", "mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl",

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "tests/bench/contestant.h"
-#include "tests/bench/median.h"
+#include "tests/bench/common/median.h"
+#include "tests/bench/contestants/contestant.h"
 
 namespace muster::testing {
 namespace {

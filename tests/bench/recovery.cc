@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/server_builder.h"
 #include "muster/v1/coordinator.grpc.pb.h"
-#include "tests/bench/recovery_job.h"
+#include "tests/bench/recovering/recovery_job.h"
 #include "tests/util/job/status_reader.h"
 #include "tests/util/process/process.h"
 
@@ -29,7 +29,7 @@ const absl::Duration kSettle = absl::Seconds(1);
 
 double Millis(int64_t nanos) { return static_cast<double>(nanos) / 1e6; }
 
-std::string MemberPath() { return Runfile("tests/bench/recovery_member"); }
+std::string MemberPath() { return Runfile("tests/bench/recovering/recovery_member"); }
 
 // ---- The floor ----
 

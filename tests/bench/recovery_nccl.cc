@@ -13,8 +13,8 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "tests/bench/median.h"
-#include "tests/bench/recovery_job.h"
+#include "tests/bench/common/median.h"
+#include "tests/bench/recovering/recovery_job.h"
 #include "tests/nccl/libraries.h"
 #include "tests/util/process/process.h"
 
@@ -44,7 +44,8 @@ std::vector<std::string> OnTransport(Transport transport, const std::vector<std:
 BenchJob::Options Ranks(int ranks, Transport transport, const std::string& mode) {
   BenchJob::Options options;
   options.members = ranks;
-  options.command = OnTransport(transport, {Runfile("tests/bench/recovery_nccl_member"), mode});
+  options.command =
+      OnTransport(transport, {Runfile("tests/bench/recovering/recovery_nccl_member"), mode});
   options.env = NcclVariables();
   return options;
 }

@@ -22,10 +22,10 @@
 #include "grpcpp/grpcpp.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "nlohmann/json.hpp"
-#include "tests/bench/callers_folder.h"
-#include "tests/bench/clocks.h"
-#include "tests/bench/rank_processes.h"
-#include "tests/bench/scale_swarm.h"
+#include "tests/bench/common/callers_folder.h"
+#include "tests/bench/common/clocks.h"
+#include "tests/bench/common/rank_processes.h"
+#include "tests/bench/swarm/scale_swarm.h"
 #include "tests/util/job/daemon.h"
 #include "tests/util/process/process.h"
 #include "tests/util/process/process_usage.h"
@@ -73,7 +73,7 @@ class ScaleJob {
     before_ = MemoryOf(pid()).resident;
     for (int part = 0; part < rank_processes_.size(); ++part) {
       rank_processes_.Add(
-          Process::Start({Runfile("tests/bench/scale_members"), rank_processes_.folder(),
+          Process::Start({Runfile("tests/bench/swarm/scale_members"), rank_processes_.folder(),
                           absl::StrCat(part), absl::StrCat(rank_processes_.size()),
                           absl::StrCat(members_), absl::StrCat(per_connection_)}));
     }

@@ -222,7 +222,7 @@ TEST_F(HangVerdictTest, ARankMissingFromAnNcclOperation) {
   daemon_ = TestDaemon::Start({"--world-size=3"});
   run_ = Process::Start(
       LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=3"},
-                    {Runfile("tests/client/nccl/nccl_rank"), "connect", "allreduce",
+                    {Runfile("tests/client/nccl/rank/nccl_rank"), "connect", "allreduce",
                      absl::StrCat("1:", gate.wait()), "try:allreduce"}),
       {{"MUSTER_BACKEND", "nccl"}});
   ASSERT_TRUE(AwaitStep(*run_, {1}, gate.wait()));

@@ -9,7 +9,7 @@
 
 #include "server/core/api/effects.h"
 #include "tests/fuzz/byte_source.h"
-#include "tests/fuzz/promises.h"
+#include "tests/fuzz/promises/promises.h"
 
 namespace muster::fuzz {
 

@@ -7,7 +7,7 @@
 #include "common/credentials/process_secret.h"
 #include "server/service/conversion/request_conversion.h"
 #include "server/service/conversion/response_conversion.h"
-#include "tests/fuzz/promises.h"
+#include "tests/fuzz/promises/promises.h"
 
 namespace muster::fuzz {
 namespace {

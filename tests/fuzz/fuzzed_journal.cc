@@ -13,7 +13,7 @@
 #include "server/journal/records/format.h"
 #include "server/journal/replay/reader.h"
 #include "server/journal/replay/replay_files.h"
-#include "tests/fuzz/promises.h"
+#include "tests/fuzz/promises/promises.h"
 
 namespace muster::fuzz {
 namespace {

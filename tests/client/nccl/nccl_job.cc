@@ -47,8 +47,8 @@ std::unique_ptr<NcclJob> NcclJob::Start(int size, const Args& scenario, const Va
     by_rank[rank].emplace("FAKE_CUDA_ONLY_DEVICE", absl::StrCat(rank));
   }
   const std::string details = absl::StrJoin(scenario.begin() + 1, scenario.end(), ",");
-  const Args command = {Runfile(NcclUnderTest().empty() ? "tests/client/nccl/nccl_rank"
-                                                        : "tests/client/nccl/real_nccl_rank"),
+  const Args command = {Runfile(NcclUnderTest().empty() ? "tests/client/nccl/rank/nccl_rank"
+                                                        : "tests/client/nccl/rank/real_nccl_rank"),
                         absl::StrCat(scenario[0], "=", details)};
   return std::unique_ptr<NcclJob>(
       new NcclJob(Ranks(size, size, command, all, by_rank, daemon_flags)));

@@ -1,0 +1,179 @@
+#include "tests/bench/contestants/contestant.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/bench/common/clocks.h"
+#include "tests/bench/common/median.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kPython[] = "/usr/bin/python3";  // the Python that tools/peers installs wheels for
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Returns the folder that tools/peers would choose.
+std::string ChosenPeersHome() {
+  if (const std::string home = Variable("MUSTER_PEERS_HOME"); !home.empty()) return home;
+  std::string data = Variable("XDG_DATA_HOME");
+  if (data.empty()) data = Variable("HOME") + "/.local/share";
+  return data + "/muster/peers";
+}
+
+double MicrosOfProcess(pid_t pid) { return static_cast<double>(ProcessorNanosOf(pid)) / 1e3; }
+
+// Return the upper median and the mean of one column of all ranks' answers.
+double MedianOf(const std::vector<RankProcesses::Numbers>& answers, size_t column) {
+  std::vector<double> values;
+  for (const RankProcesses::Numbers& answer : answers) {
+    values.push_back(static_cast<double>(answer.at(column)));
+  }
+  return testing::MedianOf(std::move(values));
+}
+
+double MeanOf(const std::vector<RankProcesses::Numbers>& answers, size_t column) {
+  double sum = 0;
+  for (const RankProcesses::Numbers& answer : answers) {
+    sum += static_cast<double>(answer.at(column));
+  }
+  return sum / static_cast<double>(answers.size());
+}
+
+std::unique_ptr<Process> StartBare(const std::string& port_file, int ranks) {
+  return Process::Start(
+      {Runfile("tests/bench/contestants/bare_service"), port_file, absl::StrCat(ranks)});
+}
+
+absl::Status DidNotStart(Side side) {
+  return absl::InternalError(absl::StrCat("the service of ", TitleOf(side), " did not start"));
+}
+
+}  // namespace
+
+std::string NameOf(Side side) {
+  static const char* const kNames[] = {"muster", "muster_apart", "bare", "tcpstore", "jax"};
+  return kNames[static_cast<int>(side)];
+}
+
+std::string TitleOf(Side side) {
+  static const char* const kTitles[] = {"Muster", "Muster, each rank by itself", "bare gRPC",
+                                        "TCPStore", "JAX"};
+  return kTitles[static_cast<int>(side)];
+}
+
+std::string PeersHome() {
+  const std::string home = ChosenPeersHome();
+  return std::filesystem::is_directory(home + "/python") ? home : "";
+}
+
+bool IsInstalled(Side side) {
+  return IsMuster(side) || side == Side::kBare || !PeersHome().empty();
+}
+
+absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks, bool observed) {
+  std::unique_ptr<Contestant> contestant(new Contestant(side, ranks, observed));
+  if (const absl::Status s = contestant->StartService(); !s.ok()) return s;
+  if (const auto up = contestant->rank_processes_.Await("up"); !up.ok()) return up.status();
+  return contestant;
+}
+
+Contestant::Contestant(Side side, int ranks, bool observed)
+    : side_(side), ranks_(ranks), observed_(observed), rank_processes_(TitleOf(side), ranks) {}
+
+absl::Status Contestant::StartService() {
+  const std::string port_file = rank_processes_.folder() + "/port";
+  if (IsMuster(side_)) {
+    std::vector<std::string> flags = {absl::StrCat("--world-size=", ranks_)};
+    if (observed_) {
+      flags.insert(flags.end(), {"--metrics-listen=127.0.0.1:0",
+                                 absl::StrCat("--journal=", rank_processes_.folder(), "/journal")});
+    }
+    daemon_ = TestDaemon::Start(flags);
+    if (daemon_ == nullptr) return DidNotStart(side_);
+    address_ = daemon_->address();
+    service_ = daemon_->process().pid();
+    StartRanks();
+    return absl::OkStatus();
+  }
+  std::unique_ptr<Process> service =
+      side_ == Side::kBare ? StartBare(port_file, ranks_) : StartPeer(port_file);
+  const int port = AwaitPort(*service, port_file);
+  address_ = absl::StrCat("127.0.0.1:", port);
+  service_ = service->pid();
+  rank_processes_.Add(std::move(service));
+  if (port == 0) return DidNotStart(side_);
+  if (side_ == Side::kBare) StartRanks();
+  return absl::OkStatus();
+}
+
+// The process that starts the ranks is also the service.
+std::unique_ptr<Process> Contestant::StartPeer(const std::string& port_file) const {
+  const std::string program = absl::StrCat("tests/bench/contestants/", NameOf(side_), "_ranks.py");
+  return Process::Start(
+      {kPython, Runfile(program), rank_processes_.folder(), absl::StrCat(ranks_), port_file},
+      {{"PYTHONPATH", PeersHome() + "/python"}, {"PYTHONDONTWRITEBYTECODE", "1"}});
+}
+
+void Contestant::StartRanks() {
+  const std::string kind = NameOf(IsMuster(side_) ? Side::kMuster : side_);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    rank_processes_.Add(
+        Process::Start({Runfile("tests/bench/contestants/control_plane_rank"), kind,
+                        rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(ranks_)},
+                       {{"MUSTER_COORDINATOR", address_},
+                        {"MUSTER_RANK", absl::StrCat(rank)},
+                        {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"}}));
+  }
+}
+
+absl::StatusOr<Sample> Contestant::Join() {
+  const double before = MicrosOfProcess(service_);
+  rank_processes_.Send("join " + address_);
+  const auto answers = rank_processes_.Await("joined");
+  if (!answers.ok()) return answers.status();
+  int64_t begin = answers->front().at(0);
+  int64_t end = 0;
+  for (const RankProcesses::Numbers& answer : *answers) {
+    begin = std::min(begin, answer.at(0));
+    end = std::max(end, answer.at(1));
+  }
+  const double wall = static_cast<double>(end - begin) / 1e3;
+  return Sample{wall, wall, MeanOf(*answers, 2) / 1e3,
+                (MicrosOfProcess(service_) - before) / ranks_};
+}
+
+absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
+  const double before = MicrosOfProcess(service_);
+  rank_processes_.Send(
+      absl::StrCat("run ", operation.kind, " ", operation.bytes, " ", next_, " ", count));
+  next_ += count;
+  const auto answers = rank_processes_.Await("ran");
+  if (!answers.ok()) return answers.status();
+  const double used = MicrosOfProcess(service_) - before;
+  if (const absl::Status cleaned = Clean(count); !cleaned.ok()) return cleaned;
+  // The ranks make one more barrier before they begin.
+  const int served = operation.kind == "barrier" ? count + 1 : count;
+  return Sample{MedianOf(*answers, 0) / 1e3 / count, MedianOf(*answers, 1) / 1e3,
+                MeanOf(*answers, 2) / 1e3 / count, used / served / ranks_};
+}
+
+// Removes the keys that the operations have left at peers. This is not part of the measured time.
+absl::Status Contestant::Clean(int count) {
+  if (IsMuster(side_) || side_ == Side::kBare) return absl::OkStatus();
+  rank_processes_.Send(absl::StrCat("clean ", next_ - count, " ", count));
+  return rank_processes_.Await("cleaned").status();
+}
+
+absl::Status Contestant::Leave() {
+  rank_processes_.Send("leave");
+  return rank_processes_.Await("left").status();
+}
+
+}  // namespace muster::testing
