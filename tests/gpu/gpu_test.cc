@@ -1,4 +1,4 @@
-// The checks for a machine with one GPU (docs/gpu-testing.md).
+// The checks for a machine with one GPU (README.md).
 //
 //   gpu_test [--list] [--gtest_filter=Speed.*]
 

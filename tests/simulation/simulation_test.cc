@@ -1,4 +1,4 @@
-// Runs random schedules of a whole job and checks the invariants; see docs/simulation.md.
+// Runs random schedules of a whole job and checks the invariants; see README.md.
 #include "tests/simulation/simulation.h"
 
 #include <cstdlib>
