@@ -166,7 +166,10 @@ void GroupReleases::ApplyKnownGroup(Member* member, const KnownGroup& claim, uin
   if (claim.released || claim.closed) closed.Settle(claim.digest, rank);
 }
 
-// Runs when all members of the epoch have made their claims.
+// Runs when all members of the epoch have made their claims. A group with a tombstone is closed for
+// all claimants. A claimant that had released the group must begin anew anyway. A claimant that had
+// forgotten it and called it again has completed nothing, because the member with the tombstone has
+// not called the new group.
 void GroupReleases::ResolveClaims() {
   if (epoch()->broken()) return;
   for (const std::string& digest : epoch()->claimed_groups().Digests()) {

@@ -19,7 +19,8 @@ grpc::ChannelArguments ChannelOptions(std::chrono::milliseconds connect_timeout)
   constexpr int kLargestBackoffMs = 1000;
   constexpr int kNameTimeoutMs = 5000;
   // Shorter than the daemon's defaults. A member whose connection stalls therefore reconnects
-  // before it counts as lost, if the network is back by then.
+  // before it counts as lost, if the network is back by then. TCP alone sends lost data again
+  // 12.6 s and then 25 s after the first time.
   constexpr int kKeepaliveMs = 3000;
   constexpr int kKeepaliveTimeoutMs = 6000;
   grpc::ChannelArguments args;
