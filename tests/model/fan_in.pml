@@ -18,8 +18,9 @@
  *   FLICKER  the daemon drops no arrival while its member waits, is attached and does not know
  *   STUCK    every living member comes to an end, or is parked at the daemon if a sender is stopped
  *
- * Each mutation in BUILD.bazel is a define that breaks one rule. Not in this model: R1 and R15,
- * memory order, real times, two groups, disagreements, Leave, Rejoin, two daemons. */
+ * Each mutation in BUILD.bazel is a define that breaks one rule. A slot's attempt stands for its
+ * generation. Not in this model: R1 and R15, calls without a post (R3), memory order, real times,
+ * two groups, disagreements, Leave, Rejoin, two daemons. */
 
 #ifndef L
 #define L 2

@@ -40,7 +40,7 @@ struct TakenPart {
 //   slots.TakeAnswer(word, n, &answer);           // each owner reads the answer
 //
 // FanInRound decides which of these a member calls, and when. The rules are in docs/node-fan-in.md,
-// with the state diagram and the reason for each memory order. Read it before you change this file.
+// with the state diagram. Read it before you change this file.
 //
 // Only the owner posts to a slot (kEmpty to kArrived) and revokes it (any state to kEmpty). Any
 // member may take an arrived slot (kArrived to kTaken), and only the member that took it may answer
@@ -54,6 +54,9 @@ struct TakenPart {
 //   * A slow sender may still copy a slot's old content. Then the owner revokes the slot and posts
 //     again. The sender reads the word again after the copy, sees another generation and drops the
 //     copy (a seqlock, whose sequence number is the slot's word).
+// All other changes of a word are acq_rel. A sender that takes a slot sees the content of that
+// post. An owner sees the whole result when it sees the answer, and has read it when it gives the
+// slot back. Content and results are relaxed words.
 //
 // `Hooks` has Wait(word, expected, nanos) and Wake(word), a futex, and Step(). In tests, another
 // member may run at each Step(). In production, Step() does nothing. Tests:
