@@ -12,4 +12,4 @@ for page in docs/link.md docs/ffi.md docs/abi.md; do
     shown=$((shown + 1))
   done < <(sed -nE 's/^<!-- (.*) -->$/\1/p' "$page")
 done
-((shown >= 9)) || { echo "FAILED: the pages show $shown files" >&2; exit 1; }
+((shown >= 8)) || { echo "FAILED: the pages show $shown files" >&2; exit 1; }
