@@ -87,7 +87,7 @@ class PageTestCase(unittest.TestCase):
 class NamedTestsTest(PageTestCase):
     def test_failures_page_names_every_fault_suite(self):
         named = self.check("docs/failures.md")
-        self.assertGreater(len(named), 90)
+        self.assertGreater(len(named), 110)
         suites = {suite for suite, _, link in named if link.startswith("../tests/fault/")}
         for path in (TREE / "tests" / "fault").glob("*_test.cc"):
             for suite, _ in tests_in(path):
@@ -192,7 +192,7 @@ class RulesTest(PageTestCase):
 class FailuresTest(unittest.TestCase):
     def test_each_row_is_complete(self):
         rows = [line for line in text_of("docs/failures.md").splitlines() if "](../tests/" in line and line[0] == "|"]
-        self.assertGreater(len(rows), 90)
+        self.assertGreater(len(rows), 60)
         for row in rows:
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
             with self.subTest(row=cells[0]):
