@@ -152,6 +152,14 @@ class Watch {
   absl::Time last_time_;
 };
 
+// Returns the credentials that the user chose. A run of this machine has its own token, which is
+// read when it is asked: a run that is ending, whose token is gone, hides no other one.
+CredentialFiles GivenCredentials(const StatusFlags& flags) {
+  CredentialFiles given = flags.credentials;
+  if (flags.coordinator.empty()) given.token_file.clear();
+  return given;
+}
+
 absl::Status CheckWatch(const StatusFlags& flags, const std::vector<CoordinatorTarget>& targets) {
   if (!flags.watch || targets.size() == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -169,7 +177,7 @@ int RunStatusCommand(const StatusFlags& flags) {
   if (absl::IsNotFound(targets.status())) return Fail(kExitFailure, targets.status().message());
   if (!targets.ok()) return Fail(exit_codes::kBadConfiguration, targets.status().message());
   absl::Status usable = CheckWatch(flags, *targets);
-  if (usable.ok()) usable = PrepareForQueries(targets->front().credentials);
+  if (usable.ok()) usable = PrepareForQueries(GivenCredentials(flags));
   if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
   return flags.watch ? Watch(targets->front(), flags, *interval).Run() : ShowAll(*targets, flags);
 }

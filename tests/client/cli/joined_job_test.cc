@@ -2,6 +2,9 @@
 
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -361,6 +364,19 @@ TEST_F(LocalStatusTest, KnowsTheTokenOfARun) {
   run.process().Signal(SIGKILL);
   EXPECT_TRUE(run.WaitForNone());
   EXPECT_THAT(Status({}, 1), HasSubstr("no coordinator runs on this machine for this user"));
+}
+
+TEST_F(LocalStatusTest, AJobWhoseTokenIsGoneHidesNoOther) {
+  const std::string token = muster::testing::MakeTempDir() + "/token";
+  std::ofstream(token) << std::string(64, 'a') << "\n";
+  auto digits = TestDaemon::Start({"--job=digits", "--token-file=" + token}, here_);
+  auto letters = TestDaemon::Start({"--job=letters"}, here_);
+  ASSERT_TRUE(digits != nullptr && letters != nullptr);
+  ASSERT_EQ(unlink(token.c_str()), 0);
+  EXPECT_THAT(
+      Status({}, 1),
+      AllOf(HasSubstr(absl::StrCat("no status from the coordinator at ", digits->address(), ": ")),
+            HasSubstr(token), HasSubstr("job letters: forming")));
 }
 
 TEST_F(LocalStatusTest, ReportsAStoppedJobAndHowToContinueIt) {
