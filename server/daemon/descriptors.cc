@@ -41,7 +41,15 @@ absl::Status FitMembersToDescriptors(uint64_t for_pages, core::Options* options)
     return absl::InvalidArgumentError(absl::StrCat(what, "; --", elastic ? "max-" : "",
                                                    "world-size is ", world, ": raise the limit"));
   }
-  // Each node has a launcher, and may have only one member. A world of known size keeps its room.
+  // Each node has a launcher, and may have only one member. A world of known size keeps its room,
+  // since how many nodes it has is not known yet.
+  if (world != 0 && room - world < world) {
+    spdlog::warn(
+        "{}; --{}world-size {} leaves {} for launchers, one a node, and {} for everything else: if "
+        "the job has more nodes than these, raise the limit, or launchers and muster status may "
+        "not reach this daemon",
+        what, elastic ? "max-" : "", world, room - world, kReservedDescriptors);
+  }
   const uint64_t most = std::max(world, (room + 1) / 2);
   if (options->limits.max_members <= most) return absl::OkStatus();
   spdlog::debug("{} without launchers: --max-members is lowered to {}", what, most);

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Starts a command under a shell's settings, such as "ulimit -n 40".
 std::unique_ptr<Process> StartUnder(const std::string& setting, const Args& command,
@@ -88,6 +89,17 @@ TEST_F(DescriptorsTest, TooLargeElasticWorldIsRejectedAtStart) {
                                              "--min-world-size=1", "--max-world-size=17"});
   EXPECT_EQ(daemon->Wait(), (Exit{false, 64}));
   EXPECT_THAT(daemon->Output(), HasSubstr("--max-world-size is 17"));
+}
+
+TEST_F(DescriptorsTest, AWorldThatLeavesFewForLaunchersIsWarnedAboutAtStart) {
+  Start({"--world-size=12"});
+  EXPECT_TRUE(daemon_->WaitForOutput(
+      "--world-size 12 leaves 4 for launchers, one a node, and 32 for everything else"));
+}
+
+TEST_F(DescriptorsTest, AWorldThatLeavesALauncherForEachMemberIsNotWarnedAbout) {
+  Start({"--world-size=8"});
+  EXPECT_THAT(daemon_->Output(), Not(HasSubstr("for launchers")));
 }
 
 // The flag that raises the limit, and how far it can.
