@@ -131,6 +131,7 @@ void GroupReleases::SendClosings() {
 void GroupReleases::ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups,
                                      uint64_t attempt) {
   const uint32_t rank = *member->rank();
+  const std::vector<std::string> before = epoch()->claimed_groups().Forget(rank);
   std::set<std::string> claimed;
   size_t kept = 0;
   for (const KnownGroup& group : groups) {
@@ -139,6 +140,11 @@ void GroupReleases::ApplyKnownGroups(Member* member, const std::vector<KnownGrou
     // ranks in them stays unknown.
     if (life_.recovering() && ++kept > job_.options.limits.max_groups) break;
     ApplyKnownGroup(member, group, attempt);
+  }
+  if (!life_.recovering()) {
+    for (const std::string& digest : before) {
+      if (epoch()->claimed_groups().Find(digest) != nullptr) CloseIfAllClaimantsAgree(digest);
+    }
   }
   epoch()->closed_groups().AcknowledgeAllBut(claimed, rank);
   member->forgets_below = attempt;
@@ -157,8 +163,10 @@ void GroupReleases::ApplyKnownGroup(Member* member, const KnownGroup& claim, uin
     if (!claim.closed) closed.Remind(claim.digest, rank);
     return;
   }
-  if (life_.recovering() || epoch()->claimed_groups().Find(claim.digest) != nullptr) {
-    epoch()->claimed_groups().Note(rank, {claim, attempt});
+  ClaimedGroups& claims = epoch()->claimed_groups();
+  if (life_.recovering() || claims.Find(claim.digest) != nullptr) {
+    if (!claims.HasRoomFor(claim)) return;  // as a group beyond --max-groups
+    claims.Note(rank, {claim, attempt});
     if (!life_.recovering()) CloseIfAllClaimantsAgree(claim.digest);
     return;
   }

@@ -3,10 +3,41 @@
 #include <algorithm>
 
 namespace muster::core {
+namespace {
+
+uint64_t BytesOf(const KnownGroup& group) {
+  return sizeof(KnownGroup) + group.digest.size() + group.finished.size();
+}
+
+}  // namespace
+
+bool ClaimedGroups::HasRoomFor(const KnownGroup& group) const {
+  return charge_.budget().Check(BytesOf(group)).ok();
+}
 
 void ClaimedGroups::Note(uint32_t rank, Claim claim) {
   ByRank& claims = groups_[claim.group.digest];
+  if (const auto earlier = claims.find(rank); earlier != claims.end()) {
+    charge_.Set(charge_.bytes() - BytesOf(earlier->second.group));
+  }
+  charge_.Set(charge_.bytes() + BytesOf(claim.group));
+  digests_[rank].insert(claim.group.digest);
   claims.insert_or_assign(rank, std::move(claim));
+}
+
+std::vector<std::string> ClaimedGroups::Forget(uint32_t rank) {
+  const auto known = digests_.find(rank);
+  if (known == digests_.end()) return {};
+  std::vector<std::string> forgotten(known->second.begin(), known->second.end());
+  digests_.erase(known);
+  for (const std::string& digest : forgotten) {
+    const auto found = groups_.find(digest);
+    const auto claim = found->second.find(rank);
+    charge_.Set(charge_.bytes() - BytesOf(claim->second.group));
+    found->second.erase(claim);
+    if (found->second.empty()) groups_.erase(found);
+  }
+  return forgotten;
 }
 
 const ClaimedGroups::ByRank* ClaimedGroups::Find(const std::string& digest) const {
@@ -19,6 +50,12 @@ ClaimedGroups::ByRank ClaimedGroups::Take(const std::string& digest) {
   if (found == groups_.end()) return {};
   ByRank taken = std::move(found->second);
   groups_.erase(found);
+  for (const auto& [rank, claim] : taken) {
+    charge_.Set(charge_.bytes() - BytesOf(claim.group));
+    const auto known = digests_.find(rank);
+    known->second.erase(digest);
+    if (known->second.empty()) digests_.erase(known);
+  }
   return taken;
 }
 

@@ -29,7 +29,8 @@ Epoch::Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Membe
       recovered_(recovered),
       limits_(limits),
       budget_(budget),
-      lateness_(tally) {}
+      lateness_(tally),
+      claimed_groups_(budget) {}
 
 absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
   if (const CollectiveGroup* other = groups_.Overlapping(name); other != nullptr) {

@@ -10,8 +10,9 @@
 namespace muster::core {
 
 // The payload bytes that the daemon holds for its members, counted against --max-held-bytes. They
-// are contributions, results of leases, and the message that answers a collective. That message is
-// made once for all ranks and holds the contributions a second time.
+// are contributions, results of leases, claims of groups after a restart, and the message that
+// answers a collective. That message is made once for all ranks and holds the contributions a
+// second time.
 class ByteBudget {
  public:
   explicit ByteBudget(uint64_t limit) : limit_(limit) {}

@@ -86,6 +86,7 @@ class ReleasingTest : public ::testing::Test {
   KnownGroup Tombstone(const std::string& name) {
     return {DigestOf(name, all_), 0, {}, false, true};
   }
+  uint64_t HeldBytes() const { return h_->coordinator().Measure(h_->now()).held_bytes; }
   void Recover(Process& process, const std::vector<KnownGroup>& groups) {
     Claim claim = h_->ClaimOf(process, 0);
     claim.known_groups = groups;
@@ -328,6 +329,41 @@ TEST_F(ReleasingTest, AClaimOfAnySizeIsTaken) {
   EXPECT_FALSE(h_->Recovering());
   p_[0].next["group 1"] = p_[1].next["group 1"] = 1;
   Complete("group 1");
+}
+
+TEST_F(ReleasingTest, ARankThatAttachesAgainAndAgainTakesNoMoreMemory) {
+  Form(2);
+  h_->Restart();
+  uint64_t held = 0;
+  for (int attach = 0; attach < 20; ++attach) {
+    KnownGroup group = Known(absl::StrCat("group ", attach), 1);
+    group.finished = std::string(1000, 'x');
+    Recover(p_[0], {group});
+    if (attach == 0) held = HeldBytes();
+    EXPECT_GT(held, 1000u);
+    EXPECT_EQ(HeldBytes(), held);
+  }
+  Recover(p_[0], {});
+  EXPECT_EQ(HeldBytes(), 0u);
+}
+
+TEST_F(ReleasingTest, ClaimsStayWithinTheLimitOnHeldBytes) {
+  Options options = Harness::DefaultOptions(2);
+  options.limits.max_held_bytes = 5000;
+  Form(options);
+  h_->Restart();
+  for (Process& process : p_) {
+    std::vector<KnownGroup> groups;
+    for (int i = 0; i < 4; ++i) {
+      KnownGroup& group = groups.emplace_back(Known(absl::StrCat("group ", i), 1));
+      group.finished = std::string(1000, 'x');
+    }
+    Recover(process, groups);
+    EXPECT_LE(HeldBytes(), 5000u);
+  }
+  EXPECT_FALSE(h_->Recovering());
+  p_[0].next["b"] = p_[1].next["b"] = 0;
+  Complete("b");
 }
 
 // ---- A restart at any point ----
