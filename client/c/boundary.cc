@@ -47,7 +47,7 @@ bool AllZero(const char* begin, const char* end) {
 }
 
 absl::StatusOr<muster_call_options> CopyKnown(const muster_call_options& options) {
-  muster_call_options known = {sizeof(known), -1, nullptr, nullptr, 0, nullptr};
+  muster_call_options known = {sizeof(known), -1, nullptr, nullptr, 0, nullptr, nullptr};
   if (options.size < sizeof(size_t)) {
     return absl::InvalidArgumentError(
         absl::StrCat("muster_call_options.size is ", options.size,
@@ -111,6 +111,7 @@ absl::StatusOr<Options> ReadOptions(const muster_call_options* options) {
   if (known->cancellation != nullptr) read.call.cancellation = &known->cancellation->cancellation;
   if (known->file != nullptr) read.site = CallSite{known->file, known->line};
   if (known->type_name != nullptr) read.type_name = known->type_name;
+  read.call.stream = known->stream;
   return read;
 }
 

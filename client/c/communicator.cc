@@ -109,6 +109,28 @@ muster_status* muster_communicator_all_reduce(muster_communicator* communicator,
              });
 }
 
+muster_status* muster_communicator_all_reduce_coalesced(muster_communicator* communicator,
+                                                        void* const* arrays, const size_t* counts,
+                                                        size_t number, muster_type type,
+                                                        muster_op op,
+                                                        const muster_call_options* options) {
+  constexpr char kCall[] = "muster_communicator_all_reduce_coalesced";
+  return Run({kCall, communicator, type, options},
+             [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
+               const absl::StatusOr<ReduceOp> reduce = OpOf(kCall, op);
+               absl::Status checked = reduce.status();
+               if (number > 0) {
+                 checked.Update(CheckNotNull(kCall, {{"arrays", arrays}, {"counts", counts}}));
+               }
+               std::vector<MutableTensorView> views;
+               for (size_t i = 0; checked.ok() && i < number; ++i) {
+                 views.push_back(View(kCall, absl::StrCat("arrays[", i, "]"), arrays[i], counts[i],
+                                      of, &checked));
+               }
+               return checked.ok() ? on.AllReduceCoalesced(views, *reduce, with) : checked;
+             });
+}
+
 muster_status* muster_communicator_broadcast(muster_communicator* communicator, void* data,
                                              size_t count, muster_type type, int root,
                                              const muster_call_options* options) {

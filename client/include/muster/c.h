@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* The version of this header. It grows with every addition. */
-#define MUSTER_C_API_VERSION 4
+#define MUSTER_C_API_VERSION 5
 
 #if defined(__GNUC__)
 #define MUSTER_C_API __attribute__((visibility("default")))
@@ -171,11 +171,12 @@ typedef struct muster_call_options {
   const char* file;                  /* the line of the call, which errors of all ranks show; */
   int32_t line;                      /* NULL: none */
   const char* type_name; /* of the bytes of ..._values() calls, see there. NULL: "bytes" */
+  void* stream; /* a cudaStream_t, for communicators on GPUs. NULL: the legacy default stream */
 } muster_call_options;
 
 /* muster_call_options once = MUSTER_CALL_OPTIONS; */
 #define MUSTER_CALL_OPTIONS \
-  { sizeof(muster_call_options), -1, NULL, __FILE__, __LINE__, NULL }
+  { sizeof(muster_call_options), -1, NULL, __FILE__, __LINE__, NULL, NULL }
 
 /* ---- A job -------------------------------------------------------------------------------- */
 
@@ -410,17 +411,36 @@ enum {
   MUSTER_BFLOAT16 = 14 /* the upper half of a float32 */
 };
 
-/* A communicator moves arrays in host memory from rank to rank: see muster/communicator.h. Counts
- * are numbers of elements. Make one call at a time: a call from a second thread is
- * FAILED_PRECONDITION. After ABORTED, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or INTERNAL the
- * communicator is finished, because a peer may have received a part of the data. Later calls return
- * the same error. */
+/* A communicator moves arrays from rank to rank: see muster/communicator.h. Counts are numbers of
+ * elements. Make one call at a time: a call from a second thread is FAILED_PRECONDITION. After
+ * ABORTED, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or INTERNAL the communicator is finished,
+ * because a peer may have received a part of the data. Later calls return the same error.
+ *
+ * With the backend "nccl", an array may be in the memory of this process's GPU, or in host memory,
+ * which is copied. With other backends it must be in host memory.
+ *
+ *   muster_communicator_new(muster_world(job), "nccl", NULL, NULL, &communicator);
+ *   cudaMalloc(&gradients, count * sizeof(float));  // on this rank's GPU, which is current now
+ *   muster_call_options options = MUSTER_CALL_OPTIONS;
+ *   options.stream = stream;  // where a kernel computes the gradients
+ *   failed = muster_communicator_all_reduce(communicator, gradients, gradients, count,
+ *                                           MUSTER_FLOAT32, MUSTER_AVERAGE, &options);
+ *
+ * An operation on a GPU runs after the work that is on options->stream at the time of the call. The
+ * legacy default stream waits for all ordinary streams. Name the stream if it was made with
+ * cudaStreamNonBlocking or is a per-thread default stream. When the operation returns, its result
+ * is visible to the host and to all later work on any stream. muster_start() overlaps operations
+ * with other work of the host. */
 
 /* Makes a communicator over the group, whose ranks must all call it. Blocks until this rank is
- * connected to all others. `backend`: "gloo", or another backend that is linked; NULL:
- * MUSTER_BACKEND, or else the best one. `interface_name`: the IP address or network interface that
- * peers connect to; NULL: MUSTER_INTERFACE, or else the address from which this process reaches the
- * coordinator. options->timeout_ms becomes the default time-out of all operations. */
+ * connected to all others. `backend`: "gloo", "nccl", or another backend that is linked; NULL:
+ * MUSTER_BACKEND, or else the best one, which is "nccl" on a machine with GPUs, CUDA and NCCL.
+ * "nccl" makes this rank's GPU current on the calling thread, as cudaSetDevice() does: the only
+ * visible GPU, or else the GPU whose index is the local rank. FAILED_PRECONDITION, if it cannot be
+ * used: says what is missing. `interface_name`: the IP address or network interface that peers
+ * connect to; NULL: MUSTER_INTERFACE, or else the address from which this process reaches the
+ * coordinator. "nccl" does not use it. options->timeout_ms becomes the default time-out of all
+ * operations. */
 MUSTER_C_API muster_status* muster_communicator_new(muster_group* group, const char* backend,
                                                     const char* interface_name,
                                                     const muster_call_options* options,
@@ -431,7 +451,8 @@ MUSTER_C_API void muster_communicator_free(muster_communicator* communicator);
 /* Return the caller's index in the group, and the number of ranks. -1: `communicator` is NULL. */
 MUSTER_C_API int muster_communicator_rank(const muster_communicator* communicator);
 MUSTER_C_API int muster_communicator_size(const muster_communicator* communicator);
-/* Returns "gloo", or "serial" in a group of one. NULL: `communicator` is NULL. */
+/* Returns "gloo" or "nccl". In a group of one rank, returns "serial" instead of "gloo". NULL:
+ * `communicator` is NULL. */
 MUSTER_C_API const char* muster_communicator_backend(const muster_communicator* communicator);
 
 /* Combines the arrays `in` of all ranks by `op`, and writes the result to `out` on every rank. Both
@@ -440,6 +461,12 @@ MUSTER_C_API muster_status* muster_communicator_all_reduce(muster_communicator* 
                                                            const void* in, void* out, size_t count,
                                                            muster_type type, muster_op op,
                                                            const muster_call_options* options);
+/* Combines many arrays in place, such as the gradients of a model, in one launch of NCCL, or one
+ * pass of Gloo. arrays[i] has counts[i] elements, for i below `number`. All ranks pass the same
+ * counts. */
+MUSTER_C_API muster_status* muster_communicator_all_reduce_coalesced(
+    muster_communicator* communicator, void* const* arrays, const size_t* counts, size_t number,
+    muster_type type, muster_op op, const muster_call_options* options);
 /* Copies the root's `data` into `data` on every rank. */
 MUSTER_C_API muster_status* muster_communicator_broadcast(muster_communicator* communicator,
                                                           void* data, size_t count,

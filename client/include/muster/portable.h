@@ -39,10 +39,10 @@
 //
 // Names and effects are those of muster/muster.h. The differences: Status, Result and Span stand in
 // for Abseil's types, std::chrono for absl::Duration, owners are values instead of unique_ptrs, and
-// options are variables of the environment. A communicator moves arrays in host memory only. A file
-// may include both headers, but an object of one cannot be passed to the other. If ranks of one job
-// use different headers, they can share barriers, splits, AllReduce, leases without a result, and
-// communicators. Their values in other collectives are encoded differently.
+// options are variables of the environment. A file may include both headers, but an object of one
+// cannot be passed to the other. If ranks of one job use different headers, they can share
+// barriers, splits, AllReduce, leases without a result, and communicators. Their values in other
+// collectives are encoded differently.
 //
 // Classes that own something are move-only, and free it in their destructors. Calls on a moved-from
 // object return INVALID_ARGUMENT, and its numbers are -1.
@@ -527,6 +527,11 @@ struct CallOptions {
   // The type of the bytes of a collective of strings, which must be the same on all ranks.
   // Otherwise the error FAILED_PRECONDITION names both types. NULL: "bytes".
   const char* type_name = nullptr;
+
+  // For a Communicator on GPUs: the CUDA stream (a cudaStream_t) that holds the caller's work on
+  // the data. The operation runs after that work; see Communicator. Null: the legacy default
+  // stream. Other calls ignore it.
+  void* stream = nullptr;
 };
 
 namespace internal {
@@ -542,6 +547,7 @@ class COptions {
     c_.file = site.file;
     c_.line = site.line;
     c_.type_name = options.type_name;
+    c_.stream = options.stream;
   }
   operator const muster_call_options*() const { return &c_; }
 
@@ -1253,7 +1259,8 @@ class Job : public Collectives<Job> {
 
 // Options of Communicator::Create().
 struct CommunicatorOptions {
-  // "gloo", or another backend that is linked. Empty: MUSTER_BACKEND, or else the best one.
+  // "gloo", "nccl", or another backend that is linked. Empty: MUSTER_BACKEND, or else the best one,
+  // which is "nccl" on a machine with GPUs, CUDA and NCCL.
   std::string backend = "";
   // The IP address or network interface that peers connect to. Empty: MUSTER_INTERFACE, or else the
   // address from which this process reaches the coordinator.
@@ -1264,8 +1271,15 @@ struct CommunicatorOptions {
   Cancellation* cancellation = nullptr;
 };
 
-// Arrays in host memory that move from rank to rank. Sizes are numbers of elements of T, a type
-// that has an ElementType.
+// Arrays that move from rank to rank. Sizes are numbers of elements of T, a type that has an
+// ElementType.
+//
+// With the backend "nccl", an array may be in the memory of this process's GPU (a span of device
+// pointers), or in host memory, which is copied. With other backends it must be in host memory. An
+// operation on a GPU runs after the work that is on CallOptions::stream at the time of the call.
+// The legacy default stream waits for all ordinary streams. Name the stream if it was made with
+// cudaStreamNonBlocking or is a per-thread default stream. When the operation returns, its result
+// is visible to the host and to all later work on any stream.
 //
 // An operation blocks until this rank's part in it is done. All ranks must call the same operations
 // in the same order, with the same type and sizes. Make one call at a time: a call from a second
@@ -1279,11 +1293,14 @@ struct CommunicatorOptions {
 class Communicator {
  public:
   // Creates a communicator over the ranks of `group`, or all ranks of `job`, which all must call
-  // it. Blocks until this rank is connected to all others. Errors as in Collectives, and
+  // it. Blocks until this rank is connected to all others. The backend "nccl" makes this rank's GPU
+  // current on the calling thread, as cudaSetDevice() does: the only visible GPU, or else the GPU
+  // whose index is the local rank. Errors as in Collectives, and
   //   NOT_FOUND            the backend is not linked (lists the linked ones), or the network
   //                        interface or address does not exist (lists the existing ones);
   //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each
-  //                        other; or a rank failed before it was connected;
+  //                        other; or a rank failed before it was connected; or this machine lacks
+  //                        what the named backend needs (says what);
   //   RESOURCE_EXHAUSTED   this process cannot start a thread. All may call it again.
   static Result<Communicator> Create(const Group& group, const CommunicatorOptions& options = {}) {
     return CreateOn(group.handle(), options);
@@ -1295,7 +1312,8 @@ class Communicator {
   // Return this process's index in the group, and the number of ranks.
   int rank() const { return muster_communicator_rank(handle()); }
   int size() const { return muster_communicator_size(handle()); }
-  // Returns "gloo", or "serial" in a group of one; empty if moved from.
+  // Returns "gloo" or "nccl". In a group of one rank, returns "serial" instead of "gloo". Empty if
+  // moved from.
   std::string backend() const {
     const char* const name = muster_communicator_backend(handle());
     return name == nullptr ? "" : name;
@@ -1316,6 +1334,22 @@ class Communicator {
     return Status::Take(muster_communicator_all_reduce(handle(), in.data(), out.data(), in.size(),
                                                        internal::TypeOf<T>(), internal::ToC(op),
                                                        internal::COptions(options)));
+  }
+
+  // Combines many arrays in place, such as the gradients of a model, in one launch of NCCL, or one
+  // pass of Gloo. All ranks pass the same number of arrays with the same sizes.
+  template <class T>
+  Status AllReduceCoalesced(const std::vector<Span<T>>& arrays, ReduceOp op = ReduceOp::kSum,
+                            const CallOptions& options = {}) {
+    std::vector<void*> data;
+    std::vector<size_t> counts;
+    for (const Span<T>& array : arrays) {
+      data.push_back(array.data());
+      counts.push_back(array.size());
+    }
+    return Status::Take(muster_communicator_all_reduce_coalesced(
+        handle(), data.data(), counts.data(), arrays.size(), internal::TypeOf<T>(),
+        internal::ToC(op), internal::COptions(options)));
   }
 
   // Copies the root's `data` into `data` on every rank.

@@ -28,6 +28,7 @@ class CallOptions(ctypes.Structure):
         ("file", Text),
         ("line", ctypes.c_int32),
         ("type_name", Text),
+        ("stream", Pointer),
     ]
 
 

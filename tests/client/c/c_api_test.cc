@@ -133,13 +133,13 @@ TEST(CApiTest, OtherHeaderVersionsAreAcceptedOrNamed) {
   struct Newer {
     muster_call_options known;
     int64_t added;
-  } newer = {{sizeof(Newer), -1, nullptr, nullptr, 0, nullptr}, 0};
+  } newer = {{sizeof(Newer), -1, nullptr, nullptr, 0, nullptr, nullptr}, 0};
   EXPECT_EQ(muster_barrier(world, "x", &newer.known), nullptr);
   newer.added = 1;
   EXPECT_THAT(Taken(muster_barrier(world, "x", &newer.known)).second,
               HasSubstr("built with a newer muster/c.h"));
   muster_call_options older = {
-      offsetof(muster_call_options, file), 0, nullptr, nullptr, 0, nullptr};
+      offsetof(muster_call_options, file), 0, nullptr, nullptr, 0, nullptr, nullptr};
   std::memset(static_cast<void*>(&older.file), 0xff, sizeof(older.file));  // not the caller's
   EXPECT_EQ(muster_barrier(world, "x", &older), nullptr);
   older.size = 0;

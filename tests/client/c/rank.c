@@ -290,7 +290,9 @@ static void arrays(muster_job* job) {
   const size_t counts[] = {1, 0, 2};
   const int mine[] = {10 * rank, 10 * rank + 1};
   int all[6] = {0}, parts[3], own, next = (rank + 1) % size, before = (rank + 2) % size, i;
-  float sum[2];
+  const size_t sizes[] = {2, 1};
+  void* many[2];
+  float sum[2], extra = 1;
   sum[0] = (float)rank;
   sum[1] = 1;
   OK(muster_communicator_new(muster_world(job), "gloo", NULL, NULL, &communicator));
@@ -299,6 +301,18 @@ static void arrays(muster_job* job) {
   CHECK(strcmp(muster_communicator_backend(communicator), "gloo") == 0);
   OK(muster_communicator_all_reduce(communicator, sum, sum, 2, MUSTER_FLOAT32, MUSTER_SUM, NULL));
   CHECK(sum[0] == 3 && sum[1] == 3);
+  many[0] = sum;
+  many[1] = &extra;
+  OK(muster_communicator_all_reduce_coalesced(communicator, many, sizes, 2, MUSTER_FLOAT32,
+                                              MUSTER_SUM, NULL));
+  CHECK(sum[0] == 9 && sum[1] == 9 && extra == 3);
+  FAILS(muster_communicator_all_reduce_coalesced(communicator, NULL, sizes, 1, MUSTER_FLOAT32,
+                                                 MUSTER_SUM, NULL),
+        MUSTER_INVALID_ARGUMENT, "'arrays' is NULL");
+  many[1] = NULL;
+  FAILS(muster_communicator_all_reduce_coalesced(communicator, many, sizes, 2, MUSTER_FLOAT32,
+                                                 MUSTER_SUM, NULL),
+        MUSTER_INVALID_ARGUMENT, "'arrays[1]' is NULL");
   OK(muster_communicator_broadcast(communicator, sum, 2, MUSTER_FLOAT32, 1, NULL));
   own = rank;
   OK(muster_communicator_reduce(communicator, &rank, rank == 2 ? &own : NULL, 1, MUSTER_INT32,

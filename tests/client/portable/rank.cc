@@ -222,6 +222,9 @@ void Arrays(Job& job) {
   const std::vector<float> in = {1.5f * static_cast<float>(rank), 0};
   Must(ranks.AllReduce(in, Span(sum), ReduceOp::kMax));
   CHECK(sum[0] == 3);
+  std::vector<float> ones = {1, 1, 1};
+  Must(ranks.AllReduceCoalesced<float>({Span(ones.data(), 2), Span(ones.data() + 2, 1)}));
+  CHECK(ones == (std::vector<float>{kRanks, kRanks, kRanks}));
   Must(ranks.Broadcast(Span(sum), 1));
 
   std::vector<int> own = {rank};

@@ -150,8 +150,8 @@ class SerialTest(unittest.TestCase):
         self.assertEqual(records, [])
 
     def test_structs_match_the_header(self):
-        # size, timeout and two pointers, line with its padding, and a pointer
-        self.assertEqual(ctypes.sizeof(_library.CallOptions), 48)
+        # size, timeout and two pointers, line with its padding, and two pointers
+        self.assertEqual(ctypes.sizeof(_library.CallOptions), 56)
         self.assertEqual(ctypes.sizeof(_library.CMember), 56)
 
 
