@@ -20,13 +20,19 @@ std::string VisibleDevices() {
   return absl::StrCat("CUDA_VISIBLE_DEVICES is '", visible, "'");
 }
 
+// Returns the version of the CUDA runtime in this process, such as "13.0".
+std::string RuntimeVersion() {
+  int version = 0;
+  cudaRuntimeGetVersion(&version);
+  return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+}
+
 absl::Status NoDevice(cudaError_t error) {
   switch (error) {
     case cudaErrorInsufficientDriver:
       return absl::FailedPreconditionError(absl::StrCat(
           "no usable GPU: the NVIDIA driver is missing, or older than this program's CUDA ",
-          CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10, " needs (",
-          cudaGetErrorString(error), ")"));
+          RuntimeVersion(), " needs (", cudaGetErrorString(error), ")"));
     case cudaErrorNoDevice:
       return absl::FailedPreconditionError(
           absl::StrCat("no usable GPU: no GPU is visible to this process; ", VisibleDevices()));
@@ -36,14 +42,14 @@ absl::Status NoDevice(cudaError_t error) {
   }
 }
 
+// Asks the driver. The runtime tells both only in cudaDeviceProp, whose layout differs between CUDA
+// 12 and 13, and libmuster.so may load either.
 absl::StatusOr<Device> Describe(int index) {
-  cudaDeviceProp properties;
-  if (absl::Status status =
-          CudaStatus("cudaGetDeviceProperties", cudaGetDeviceProperties(&properties, index));
-      !status.ok()) {
-    return status;
-  }
-  return Device{index, properties.name, UuidText(properties.uuid)};
+  const std::optional<std::string> name = CudaDriver::Get().NameOf(index);
+  const std::optional<cudaUUID_t> uuid = CudaDriver::Get().UuidOf(index);
+  if (name && uuid) return Device{index, *name, UuidText(*uuid)};
+  return absl::InternalError(
+      absl::StrCat("the NVIDIA driver does not tell the name and the UUID of GPU ", index));
 }
 
 }  // namespace

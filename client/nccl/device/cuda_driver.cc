@@ -8,8 +8,9 @@ namespace {
 
 constexpr int kSuccess = 0;
 
-void* Find(const char* name) {
 #if CUDART_VERSION >= 12050
+// Returns null if the driver, or a loaded runtime that is older than 12.5, lacks the function.
+void* AskRuntime(const char* name) {
   constexpr unsigned int kVersion = 12000;  // the functions are older, and have not changed
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
@@ -18,16 +19,22 @@ void* Find(const char* name) {
   if (error == cudaSuccess && result == cudaDriverEntryPointSuccess) return function;
   cudaGetLastError();  // else the program's next cudaGetLastError() returns it
   return nullptr;
+}
 #else
+void* AskRuntime(const char*) { return nullptr; }
+#endif
+
+// `symbol` is the function's name in the driver's library.
+void* Find(const char* name, const char* symbol) {
+  if (void* const function = AskRuntime(name); function != nullptr) return function;
   // Never unloaded, as the runtime does not unload it either.
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : dlsym(library, name);
-#endif
+  return library == nullptr ? nullptr : dlsym(library, symbol);
 }
 
 template <class Function>
-void Find(const char* name, Function** function) {
-  *function = reinterpret_cast<Function*>(Find(name));
+void Find(const char* name, Function** function, const char* symbol = nullptr) {
+  *function = reinterpret_cast<Function*>(Find(name, symbol == nullptr ? name : symbol));
 }
 
 }  // namespace
@@ -41,6 +48,8 @@ CudaDriver::CudaDriver() {
   Find("cuCtxGetCurrent", &get_current_);
   Find("cuCtxSetCurrent", &set_current_);
   Find("cuDevicePrimaryCtxGetState", &primary_state_);
+  Find("cuDeviceGetName", &name_);
+  Find("cuDeviceGetUuid", &uuid_, "cuDeviceGetUuid_v2");
 }
 
 void* CudaDriver::CurrentContext() const {
@@ -58,6 +67,18 @@ bool CudaDriver::HasOpened(int device) const {
   int active = 0;
   return primary_state_ != nullptr && primary_state_(device, &flags, &active) == kSuccess &&
          active != 0;
+}
+
+std::optional<std::string> CudaDriver::NameOf(int device) const {
+  char name[256] = "";
+  if (name_ == nullptr || name_(name, sizeof(name), device) != kSuccess) return std::nullopt;
+  return name;
+}
+
+std::optional<cudaUUID_t> CudaDriver::UuidOf(int device) const {
+  cudaUUID_t uuid = {};
+  if (uuid_ == nullptr || uuid_(&uuid, device) != kSuccess) return std::nullopt;
+  return uuid;
 }
 
 }  // namespace muster::internal

@@ -1,10 +1,16 @@
 #ifndef MUSTER_CLIENT_NCCL_DEVICE_CUDA_DRIVER_H_
 #define MUSTER_CLIENT_NCCL_DEVICE_CUDA_DRIVER_H_
 
+#include <cuda_runtime_api.h>
+
+#include <optional>
+#include <string>
+
 namespace muster::internal {
 
 // The functions of CUDA's driver that this library uses. The driver knows which context a thread
-// has, which the runtime does not tell. The runtime finds the functions, so no driver is linked.
+// has, which the runtime does not tell. No driver is linked: the runtime finds the functions, or,
+// before CUDA 12.5, the loader does.
 // Thread-safe.
 class CudaDriver {
  public:
@@ -22,12 +28,20 @@ class CudaDriver {
   // Returns whether this process has opened a device. False without a driver.
   bool HasOpened(int device) const;
 
+  // Return a device's name, such as "NVIDIA H100 80GB HBM3", and its UUID. The runtime must have
+  // counted the devices before, which initializes the driver. Nullopt without a driver, or if there
+  // is no such device. Open no device.
+  std::optional<std::string> NameOf(int device) const;
+  std::optional<cudaUUID_t> UuidOf(int device) const;
+
  private:
   CudaDriver();
 
   int (*get_current_)(void** context) = nullptr;
   int (*set_current_)(void* context) = nullptr;
   int (*primary_state_)(int device, unsigned int* flags, int* active) = nullptr;
+  int (*name_)(char* name, int size, int device) = nullptr;
+  int (*uuid_)(cudaUUID_t* uuid, int device) = nullptr;
 };
 
 }  // namespace muster::internal

@@ -20,11 +20,16 @@ size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 }  // namespace
 
 absl::StatusOr<bool> IsDeviceMemory(const void* pointer) {
-  cudaPointerAttributes attributes;
+  // A loaded runtime of CUDA 13 writes more than one of CUDA 12.
+  struct {
+    cudaPointerAttributes known;
+    char more[256];
+  } attributes = {};
   absl::Status status =
-      CudaStatus("cudaPointerGetAttributes", cudaPointerGetAttributes(&attributes, pointer));
+      CudaStatus("cudaPointerGetAttributes", cudaPointerGetAttributes(&attributes.known, pointer));
   if (!status.ok()) return status;
-  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  const cudaMemoryType type = attributes.known.type;
+  return type == cudaMemoryTypeDevice || type == cudaMemoryTypeManaged;
 }
 
 std::vector<void*> Staging::Release() {

@@ -1,5 +1,6 @@
 // Devices and contexts, as the driver shows them. A CUdevice is the runtime's ordinal.
 
+#include <cstdio>
 #include <cstring>
 
 #include "tests/nccl/cuda/driver/entry_points.h"
@@ -65,6 +66,12 @@ CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice d
       Violation("cuDeviceGetAttribute asks for attribute %d, which is not modelled",
                 static_cast<int>(attribute));
   }
+}
+
+CUresult DeviceGetName(char* name, int size, CUdevice device) {
+  if (!Exists(device)) return CUDA_ERROR_INVALID_DEVICE;
+  std::snprintf(name, size, "%s", kDeviceName);
+  return CUDA_SUCCESS;
 }
 
 CUresult DeviceGetUuid(CUuuid* uuid, CUdevice device) {

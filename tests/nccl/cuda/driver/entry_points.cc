@@ -32,6 +32,7 @@ const std::map<std::string, void*>& EntryPoints() {
       MakeEntry<decltype(cuDeviceGet)>("cuDeviceGet", DeviceGet),
       MakeEntry<decltype(cuDeviceGetCount)>("cuDeviceGetCount", DeviceGetCount),
       MakeEntry<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", DeviceGetAttribute),
+      MakeEntry<decltype(cuDeviceGetName)>("cuDeviceGetName", DeviceGetName),
       MakeEntry<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", DeviceGetUuid),
       MakeEntry<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent", CtxGetCurrent),
       MakeEntry<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent", CtxSetCurrent),

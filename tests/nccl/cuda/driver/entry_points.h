@@ -19,6 +19,7 @@ CUresult Init(unsigned int flags);
 CUresult DeviceGet(CUdevice* device, int ordinal);
 CUresult DeviceGetCount(int* count);
 CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device);
+CUresult DeviceGetName(char* name, int size, CUdevice device);
 CUresult DeviceGetUuid(CUuuid* uuid, CUdevice device);
 CUresult CtxGetCurrent(CUcontext* context);
 CUresult CtxSetCurrent(CUcontext context);

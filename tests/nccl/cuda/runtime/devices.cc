@@ -152,7 +152,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   }
   const fake_cuda::Device& found = fake_cuda::VisibleDevices()[device];
   *properties = cudaDeviceProp();
-  std::snprintf(properties->name, sizeof properties->name, "Fake GPU");
+  std::snprintf(properties->name, sizeof properties->name, "%s", fake_cuda::kDeviceName);
   properties->uuid = found.uuid;
   properties->totalGlobalMem = fake_cuda::DeviceMemory();
   properties->major = fake_cuda::kComputeMajor;

@@ -8,6 +8,8 @@
 
 namespace fake_cuda {
 
+inline constexpr char kDeviceName[] = "Fake GPU";
+
 struct Device {
   int physical = 0;  // its index on the machine, whatever CUDA_VISIBLE_DEVICES says
   cudaUUID_t uuid = {};
