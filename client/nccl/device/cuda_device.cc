@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/device/cuda_driver.h"
 #include "client/nccl/device/errors.h"
+#include "client/nccl/device/libraries.h"
 #include "client/src/base/exit_code_note.h"
 
 namespace muster::internal {
@@ -59,6 +60,9 @@ std::string Device::Describe() const {
 }
 
 absl::StatusOr<int> CountDevices() {
+  if (const absl::Status loaded = LoadLibraries(); !loaded.ok()) {
+    return WithExitCode(loaded, kExitUnhealthyNode);
+  }
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return count;

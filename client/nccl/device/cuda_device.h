@@ -23,8 +23,9 @@ struct Device {
   std::string Describe() const;
 };
 
-// Returns the number of visible GPUs, at least 1. FAILED_PRECONDITION if there is no driver or no
-// GPU; the error says which, and the value of CUDA_VISIBLE_DEVICES.
+// Returns the number of visible GPUs, at least 1. Loads CUDA and NCCL, where they are not linked.
+// FAILED_PRECONDITION if there is no driver or no GPU; the error says which, and the value of
+// CUDA_VISIBLE_DEVICES. FAILED_PRECONDITION if a library cannot be loaded; see LoadLibraries().
 absl::StatusOr<int> CountDevices();
 
 // Returns the index of this process's GPU: `requested`, or the only one of `visible`, or the one at

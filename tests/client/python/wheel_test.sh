@@ -44,6 +44,9 @@ echo "== it exports muster/c.h and nothing else"
 foreign=$(nm -D --defined-only "$native/libmuster.so.0" | awk '$2 != "A" { print $3 }' | grep -v '^muster_' || true)
 [[ -z $foreign ]] || fail "libmuster.so.0 exports others: $(head -n 5 <<< "$foreign")"
 
+echo "== it opens CUDA and NCCL at run time, and needs neither"
+! readelf -d "$native/libmuster.so.0" | grep -E 'NEEDED.*lib(cuda|nccl)' || fail "it needs those, see above"
+
 echo "== the terms and the list of what is inside are there"
 for file in licenses/LICENSE licenses/libssl-dev sboms/muster.spdx.json; do
   [[ -s $(echo "$work"/unpacked/muster-*.dist-info/$file) ]] || fail "there is no $file"
