@@ -167,18 +167,18 @@ expect 1 ''
 expect_output 'has no packages for Debian 12; tools/deb makes them'
 
 echo "== a tarball is unpacked there, also on Ubuntu, with programs that are built here against another copy"
-mkdir -p "$root/checkout/tests/install/program" "$root/tarball/muster-1/bin"
-touch "$root/checkout/tests/install/program/sum.c" "$root/tarball/muster-1/bin/muster"
+mkdir -p "$root/tarball/muster-1/bin"
+touch "$root/tarball/muster-1/bin/muster"
 tar -cJf "$root/muster-1.tar.xz" -C "$root/tarball" muster-1
-printf '#!/bin/bash\necho "tarball $*" >> %q\nls ..$1\n' "$root/calls" > "$root/checkout/tests/install/tarball.sh"
-chmod +x "$root/checkout/tests/install/tarball.sh" && commit_all
-make_command pkg-config <<< 'echo "-L$PKG_CONFIG_PATH"'
-make_command gcc <<< 'echo "gcc $*"; touch "$3"'
-make_command cmake <<< 'echo "cmake $*"; [[ $1 == -S ]] || { mkdir -p "$2" && touch "$2/by-cmake"; }'
+printf '#!/bin/bash\necho "tarball $*" >> %q\nls ..$1 ../programs\n' "$root/calls" > "$root/checkout/tests/install/tarball.sh"
+printf '#!/bin/bash\necho "builds against $1"\n[[ -e $1/bin/muster ]] && touch "$2/in-c++"\n' > "$root/checkout/tests/install/build_programs.sh"
+chmod +x "$root"/checkout/tests/install/{tarball,build_programs}.sh && commit_all
+for name in cmake pkg-config gcc g++; do make_command $name <<< 'exit 1'; done
 run --tarball "$root/muster-1.tar.xz"
 expect 0 'debootstrap --variant=minbase bookworm * file:/mirror,tarball /unpacked /programs/\*'
-expect_output "^gcc .* -L$folder/.*/elsewhere/lib/pkgconfig$"
+expect_output "^builds against $folder/.*/elsewhere$"
 expect_output '^bin$'
+expect_output '^in-c++$'
 run --tarball "$root/muster-1.tar.xz" --release 22.04
 expect 0 'debootstrap --variant=minbase jammy * http://archive.ubuntu.com/ubuntu,tarball *'
 expect_output 'everything works on a fresh Ubuntu 22.04'
@@ -188,7 +188,14 @@ expect_output 'Ubuntu is for --tarball'
 run --tarball "$root/none.tar.xz"
 expect 1 ''
 expect_output 'tools/dist makes one'
-rm "$root"/bin/{pkg-config,gcc,cmake}
+
+echo "== programs that cannot be built end it"
+printf '#!/bin/bash\necho "no header" >&2\nexit 1\n' > "$root/checkout/tests/install/build_programs.sh" && commit_all
+run --tarball "$root/muster-1.tar.xz"
+expect 1 'debootstrap *'
+expect_output '^no header$'
+expect_output 'no program can be built against the tarball'
+rm "$root"/bin/{pkg-config,gcc,g++,cmake}
 
 echo "== in a container the same happens, without privileges, and it is removed"
 run --container
