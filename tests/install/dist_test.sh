@@ -189,5 +189,28 @@ int main() { std::cout << 1; }'
 expect_refusal '^binaries: bin/musterd needs .*_ZNSo.*, which belong inside \(GLIBCXX\)$'
 expect_output '^binaries: bin/musterd needs libstdc\+\+.so.6, which not every machine has'
 
+echo "== with --system-gloo a library of this machine goes beside ours, and the tarball names the release"
+mkdir "$root/machine"
+gcc -shared -fPIC -x c - -o "$root/machine/libbelow.so.1" -Wl,-soname,libbelow.so.1 <<< 'int below(void) { return 1; }'
+gcc -shared -fPIC -x c - -o "$root/machine/libbeside.so.0" -Wl,-soname,libbeside.so.0,"$root/machine/libbelow.so.1" \
+  <<< 'int below(void); int beside(void) { return below(); }'
+library='int beside(void);
+const char* muster_version(void) { return beside() == 1 ? "unpacked" : "torn"; }' \
+  compile_library -Wl,"$root/machine/libbeside.so.0",--disable-new-dtags,-rpath,'$ORIGIN'
+g++ -O2 -x c++ - -o "$built/server/musterd" -static-libstdc++ -static-libgcc <<< 'int main() {}'
+LD_LIBRARY_PATH=$root/machine run --system-gloo
+expect_status 0
+name=muster-$version-$(. /etc/os-release && echo "$ID$VERSION_ID")-$(uname -m)
+mkdir "$root/beside"
+tar -xf "$root/out/$name.tar.xz" -C "$root/beside"
+mv "$root/machine" "$root/gone"
+for library in libbeside.so.0 libbelow.so.1; do
+  cmp "$root/gone/$library" "$root/beside/$name/lib/$library" || fail "$library is not beside libmuster.so"
+done
+eval "flags=($(PKG_CONFIG_PATH=$root/beside/$name/lib/pkgconfig pkg-config --cflags --libs muster-c))"
+gcc "$root/program/program.c" -o "$root/a.out" "${flags[@]}" -Wl,-rpath,"$root/beside/$name/lib" > "$root/output" 2>&1 ||
+  fail "it cannot be linked"
+[[ $("$root/a.out") == unpacked ]] || fail "it does not run from its folder"
+
 run --nonsense
 expect_status 2
