@@ -173,6 +173,28 @@ expect 'plain config=fuzz' '3 passed, 1 failed' 1
 expect_message '^FAILED //tools:test-bazel runs'
 expect_message '^tools/test: minutes: nccl-build 0 all 0 workspace 0 '
 
+# Stand-ins for tools/test-dist and tools/test-compat. Skipped cases of theirs are no failures, not even in CI.
+for name in dist compat; do
+  make_command "$root/tools/test-$name" <<'EOF'
+#!/bin/bash
+echo "<testsuite><testcase name=\"runs\">${NEW_CASE:-}</testcase></testsuite>" > "$2"
+[[ ${NEW_CASE:-} != *failure* ]]
+EOF
+done
+run --dist --compat
+expect 'plain config=fuzz' '4 passed, 0 failed' 0
+expect_message '^tools/test: minutes: nccl-build 0 all 0 compat 0 dist 0 '
+grep -q '^pic --gloo$' "$RUNS.other" || fail "Gloo was not compiled before the tests"
+
+NEW_CASE='<skipped message="there is no release yet"/>' CI=true run --dist --compat
+expect 'plain config=fuzz' '2 passed, 0 failed, 2 skipped' 0
+expect_message '^SKIPPED //tools:test-dist runs: there is no release yet$'
+expect_message '^SKIPPED //tools:test-compat runs: there is no release yet$'
+
+NEW_CASE='<failure/>' run --compat
+expect 'plain config=fuzz' '2 passed, 1 failed' 1
+expect_message '^FAILED //tools:test-compat runs'
+
 # Stand-ins for the gates, one of which finds something.
 make_command "$root/tools/check" <<'EOF'
 #!/bin/bash
