@@ -2,7 +2,11 @@
 commands is run here as it is written, in a copy of the tree in which what it needs is built.
 
 Stand-ins are in the place of what cannot run inside a test:
-  bazel    knows the programs that were built for this test by their labels, and fails for any other
+  bazel    knows the programs that were built for this test by their labels, and fails for any other. For what is
+           packed (tools/wheel, tools/dist, tools/deb) it "builds" small programs and libraries: tools/test-dist
+           packs Muster itself
+  pip      installs in an environment of its own, from no index
+  apt      reads the packages, and installs nothing
   podman   "builds" the images of deploy/Dockerfile, and runs their command without a container;
            tools/test-deploy runs containers
   kubectl  renders by the real one, and checks against Kubernetes' schemas instead of asking a cluster
@@ -25,22 +29,44 @@ PROGRAMS = {  # built by bazel: by label
     "//examples/hello": "examples/hello/hello",
     "//examples/digits": "examples/digits/digits",
 }
+PACKED = {  # small C files stand in for these: by label
+    "//client/shared:libmuster": "client/shared/libmuster.so",
+    "//client/shared:libmuster_portable": "client/shared/portable/libmuster.so",
+    "//client/shared:muster": "client/shared/muster.o",
+    "//client/nccl/profiler:libnccl-profiler-muster.so": "client/nccl/profiler/libnccl-profiler-muster.so",
+}
 # Folders that commands and programs read from the tree. A program that is built by label has its
 # data beside it. A program that is only the data of a test may lack its data, since Bazel creates
 # the runfiles of that program only when it builds it.
-COPIED = ["tools", "deploy", "client/include", "examples/digits/data"]
+COPIED = ["LICENSE", "tools", "deploy", "docs", "client/include", "client/python", "examples/digits/data"]
 KUBERNETES_TOOLS = pathlib.Path(os.environ["TEST_SRCDIR"]) / "kubernetes_tools" / "installed"
 
 BAZEL = """#!/usr/bin/python3
 import os, sys
 programs = {programs!r}
+packed = {packed!r}
 if sys.argv[1] != "build":
     sys.exit("bazel: this stand-in builds and does nothing else")
-for label in sys.argv[2:]:
-    if label not in programs:
+labels = [argument for argument in sys.argv[2:] if argument != "--config=static"]
+for label in labels:
+    if label not in programs and label not in packed:
         sys.exit(f"bazel: no such target '{{label}}'; {runfiles}/BUILD says what there is")
-if not os.path.islink("bazel-bin"):
-    os.symlink({runfiles!r}, "bazel-bin")
+if os.path.islink("bazel-bin"):
+    os.remove("bazel-bin")
+os.symlink({small!r} if packed & set(labels) else {runfiles!r}, "bazel-bin")
+"""
+
+PIP = """#!/bin/bash
+[[ -e {folder}/venv ]] || /usr/bin/python3 -m venv {folder}/venv
+exec {folder}/venv/bin/pip --no-input --disable-pip-version-check "$1" --no-index "${{@:2}}"
+"""
+
+APT = """#!/usr/bin/python3
+import subprocess, sys
+if sys.argv[1] != "install" or not all(file.startswith("./") for file in sys.argv[2:]):
+    sys.exit(f"apt: {{sys.argv[1:]}} installs no files")
+for file in sys.argv[2:]:
+    subprocess.run(["dpkg-deb", "--show", file], check=True)
 """
 
 PODMAN = """#!/usr/bin/python3
@@ -80,6 +106,9 @@ ELSEWHERE = {"tools/install": "tests/install/install_test.sh"}
 # Commands whose output is checked, besides their status.
 EXPECTED = {
     "tools/quickstart": "== Done: loss=",
+    "tools/wheel && pip install": "Successfully installed muster-",
+    "tools/dist && tar": "dist: made, for glibc 2.34",
+    "tools/deb && apt install": "libmuster-dev\t",
     "bazel-bin/client/cli/muster run": "rank 3 of 4 on node rank 0: average 1.5",
     "tools/killed-rank": "signal 9 (SIGKILL)",
     "tools/image": "held-out accuracy",
@@ -117,15 +146,41 @@ class Tree:
         self.root = pathlib.Path(folder) / "muster"
         self.bin = pathlib.Path(folder) / "bin"
         self.bin.mkdir()
+        self.home = pathlib.Path(folder) / "home"
+        self.home.mkdir()
         for name in COPIED:
-            shutil.copytree((RUNFILES / name), self.root / name, copy_function=shutil.copy)
-        self._command("bazel", BAZEL.format(programs=PROGRAMS, runfiles=str(RUNFILES)))
+            if (RUNFILES / name).is_dir():
+                shutil.copytree(RUNFILES / name, self.root / name, copy_function=shutil.copy)
+            else:
+                self.root.mkdir(exist_ok=True)
+                shutil.copy(RUNFILES / name, self.root / name)
+        small = pathlib.Path(folder) / "small"
+        self._compile_small(small)
+        self._command("bazel", BAZEL.format(programs=PROGRAMS, packed=set(PACKED), runfiles=str(RUNFILES), small=str(small)))
+        self._command("pip", PIP.format(folder=folder))
+        self._command("apt", APT.format())
         self._command("podman", PODMAN.format(folder=str(folder)))
         self._command("kubectl", KUBECTL.format(tools=str(KUBERNETES_TOOLS.resolve().parent)))
         for path in PROGRAMS.values():
             (self.bin / pathlib.Path(path).name).symlink_to((RUNFILES / path).resolve())
+        self._write_tools()
+
+    def _write_tools(self):
+        """Stand-ins for what tests/tools and tests/install test, and what would change this machine."""
+        for name in ("install-pic-objects", "install-cuda"):
+            self._write(self.root / "tools" / name, "#!/bin/sh\n")
+        self._write(self.root / "tools" / "man-pages", '#!/bin/sh\nmkdir -p "$4/man1" && echo page > "$4/man1/muster.1.gz"\n')
         # The content of an image is built with its own options.
         self._write(self.root / "tools" / "image-content", '#!/bin/sh\nmkdir -p "$1/muster"\n')
+
+    def _compile_small(self, folder):
+        """Compiles what stands in for Muster in packages."""
+        for path in [*PACKED.values(), PROGRAMS["//server:musterd"], PROGRAMS["//client/cli:muster"]]:
+            kind = {".so": ["-shared", "-fPIC", "-Wl,-soname,libmuster.so.0"], ".o": ["-c", "-fPIC"]}.get(
+                pathlib.Path(path).suffix, [])
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["gcc", "-x", "c", "-", "-o", folder / path, *kind], check=True, text=True,
+                           input="int main(void) { return 0; }")
 
     def _write(self, path, text):
         path.unlink(missing_ok=True)
@@ -136,7 +191,8 @@ class Tree:
         self._write(self.bin / name, text)
 
     def run(self, command):
-        environment = dict(os.environ, PATH=f"{self.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL="C.UTF-8")
+        environment = dict(os.environ, PATH=f"{self.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL="C.UTF-8",
+                           HOME=str(self.home))
         environment.pop("MUSTER_COORDINATOR", None)
         return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.root, env=environment,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=240)
