@@ -111,21 +111,25 @@ muster_status* muster_communicator_all_reduce(muster_communicator* communicator,
 
 muster_status* muster_communicator_all_reduce_coalesced(muster_communicator* communicator,
                                                         void* const* arrays, const size_t* counts,
-                                                        size_t number, muster_type type,
-                                                        muster_op op,
+                                                        const muster_type* types,
+                                                        size_t array_count, muster_op op,
                                                         const muster_call_options* options) {
   constexpr char kCall[] = "muster_communicator_all_reduce_coalesced";
-  return Run({kCall, communicator, type, options},
-             [&](Communicator& on, DataType of, const CallOptions& with) -> absl::Status {
+  // No type belongs to the whole call.
+  return Run({kCall, communicator, MUSTER_UINT8, options},
+             [&](Communicator& on, DataType, const CallOptions& with) -> absl::Status {
                const absl::StatusOr<ReduceOp> reduce = OpOf(kCall, op);
                absl::Status checked = reduce.status();
-               if (number > 0) {
-                 checked.Update(CheckNotNull(kCall, {{"arrays", arrays}, {"counts", counts}}));
+               if (array_count > 0) {
+                 checked.Update(CheckNotNull(
+                     kCall, {{"arrays", arrays}, {"counts", counts}, {"types", types}}));
                }
                std::vector<MutableTensorView> views;
-               for (size_t i = 0; checked.ok() && i < number; ++i) {
+               for (size_t i = 0; checked.ok() && i < array_count; ++i) {
+                 const absl::StatusOr<DataType> type = TypeOf(kCall, types[i]);
+                 if (!type.ok()) return type.status();
                  views.push_back(View(kCall, absl::StrCat("arrays[", i, "]"), arrays[i], counts[i],
-                                      of, &checked));
+                                      *type, &checked));
                }
                return checked.ok() ? on.AllReduceCoalesced(views, *reduce, with) : checked;
              });

@@ -461,12 +461,12 @@ MUSTER_C_API muster_status* muster_communicator_all_reduce(muster_communicator* 
                                                            const void* in, void* out, size_t count,
                                                            muster_type type, muster_op op,
                                                            const muster_call_options* options);
-/* Combines many arrays in place, such as the gradients of a model, in one launch of NCCL, or one
- * pass of Gloo. arrays[i] has counts[i] elements, for i below `number`. All ranks pass the same
- * counts. */
+/* Combines several arrays of all ranks by `op`, in place, such as the gradients of a model. Array i
+ * has counts[i] elements of types[i]. For each type, takes one launch of NCCL or one pass of Gloo,
+ * and not one for each array. All ranks pass as many arrays, with the same counts and types. */
 MUSTER_C_API muster_status* muster_communicator_all_reduce_coalesced(
-    muster_communicator* communicator, void* const* arrays, const size_t* counts, size_t number,
-    muster_type type, muster_op op, const muster_call_options* options);
+    muster_communicator* communicator, void* const* arrays, const size_t* counts,
+    const muster_type* types, size_t array_count, muster_op op, const muster_call_options* options);
 /* Copies the root's `data` into `data` on every rank. */
 MUSTER_C_API muster_status* muster_communicator_broadcast(muster_communicator* communicator,
                                                           void* data, size_t count,

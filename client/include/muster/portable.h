@@ -1336,20 +1336,22 @@ class Communicator {
                                                        internal::COptions(options)));
   }
 
-  // Combines many arrays in place, such as the gradients of a model, in one launch of NCCL, or one
-  // pass of Gloo. All ranks pass the same number of arrays with the same sizes.
+  // Combines each array of all ranks by `op`, in place, such as the gradients of a model. Takes one
+  // launch of NCCL or one pass of Gloo, and not one for each array. All ranks pass as many arrays,
+  // with the same sizes.
   template <class T>
   Status AllReduceCoalesced(const std::vector<Span<T>>& arrays, ReduceOp op = ReduceOp::kSum,
                             const CallOptions& options = {}) {
     std::vector<void*> data;
     std::vector<size_t> counts;
+    const std::vector<muster_type> types(arrays.size(), internal::TypeOf<T>());
     for (const Span<T>& array : arrays) {
       data.push_back(array.data());
       counts.push_back(array.size());
     }
     return Status::Take(muster_communicator_all_reduce_coalesced(
-        handle(), data.data(), counts.data(), arrays.size(), internal::TypeOf<T>(),
-        internal::ToC(op), internal::COptions(options)));
+        handle(), data.data(), counts.data(), types.data(), arrays.size(), internal::ToC(op),
+        internal::COptions(options)));
   }
 
   // Copies the root's `data` into `data` on every rank.

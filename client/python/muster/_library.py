@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 LIBRARY = "libmuster.so.0"
 # A function that only versions of the library have that have every function of this package.
-C_API = "muster_start"
+C_API = "muster_communicator_all_reduce_coalesced"
 
 Pointer = ctypes.c_void_p
 Text = ctypes.c_char_p
@@ -130,6 +130,8 @@ _FUNCTIONS: List[Tuple[str, Any, Tuple[Any, ...]]] = [
     ("communicator_backend", Text, (Pointer,)),
     ("communicator_all_reduce", Pointer,
      (Pointer, Pointer, Pointer, Size, ctypes.c_int32, ctypes.c_int32, _Options)),
+    ("communicator_all_reduce_coalesced", Pointer,
+     (Pointer, _Out, ctypes.POINTER(Size), ctypes.POINTER(ctypes.c_int32), Size, ctypes.c_int32, _Options)),
     ("communicator_broadcast", Pointer, (Pointer, Pointer, Size, ctypes.c_int32, Int, _Options)),
     ("communicator_reduce", Pointer,
      (Pointer, Pointer, Pointer, Size, ctypes.c_int32, ctypes.c_int32, Int, _Options)),

@@ -99,6 +99,23 @@ class Communicator:
                        number, timeout=timeout, cancellation=cancellation)
         return data if out is None else out
 
+    def all_reduce_coalesced(self, arrays: Sequence[Any], op: AnyOp = "sum", *, dtype: Optional[str] = None,
+                             timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> Sequence[Any]:
+        """Reduces each of the arrays over all ranks, in place, such as the gradients of a model, and returns `arrays`.
+        Takes one pass for each type, and not one for each array. All ranks pass as many arrays, with the same sizes and
+        types. `dtype` is the element type of all."""
+        number = _arrays.op_number(op)
+        views = [View(each, f"arrays[{index}]", writable=True, dtype=dtype) for index, each in enumerate(arrays)]
+        if not self._preventions.open:
+            pointers = (ctypes.c_void_p * len(views))(*(view.pointer for view in views))
+            # Holds the arrays' memory for as long as the call lasts, whatever interrupts it.
+            pointers.views = views  # type: ignore[attr-defined]
+            counts = (ctypes.c_size_t * len(views))(*(view.count for view in views))
+            types = (ctypes.c_int32 * len(views))(*(view.type for view in views))
+            self._wait(library().communicator_all_reduce_coalesced, pointers, counts, types, len(views), number,
+                       timeout=timeout, cancellation=cancellation)
+        return arrays
+
     def broadcast(self, data: Any, root: int = 0, *, dtype: Optional[str] = None, timeout: Timeout = None,
                   cancellation: Optional[Cancellation] = None) -> Any:
         """Writes the root's data into `data` on every rank, and returns it. For a number, returns the root's number;

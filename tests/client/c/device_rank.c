@@ -94,6 +94,7 @@ static void expect(const char* memory, int first_part, int second_part, int line
 static void reductions(void) {
   void* parts[RANKS];
   const size_t sizes[RANKS] = {PART, PART};
+  const muster_type types[RANKS] = {MUSTER_UINT8, MUSTER_UINT8};
   parts[0] = in;
   parts[1] = in + PART;
   fill();
@@ -101,8 +102,8 @@ static void reductions(void) {
                                     &options));
   EXPECT(out, 3, 99);
   fill();
-  OK(muster_communicator_all_reduce_coalesced(communicator, parts, sizes, RANKS, MUSTER_UINT8,
-                                              MUSTER_MAX, &options));
+  OK(muster_communicator_all_reduce_coalesced(communicator, parts, sizes, types, RANKS, MUSTER_MAX,
+                                              &options));
   EXPECT(in, 2, 2);
   fill();
   OK(muster_communicator_reduce(communicator, in, rank == 0 ? out : NULL, PART, MUSTER_UINT8,

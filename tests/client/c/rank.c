@@ -290,9 +290,10 @@ static void arrays(muster_job* job) {
   const size_t counts[] = {1, 0, 2};
   const int mine[] = {10 * rank, 10 * rank + 1};
   int all[6] = {0}, parts[3], own, next = (rank + 1) % size, before = (rank + 2) % size, i;
+  float sum[2];
+  void* several[2];
   const size_t sizes[] = {2, 1};
-  void* many[2];
-  float sum[2], extra = 1;
+  muster_type types[] = {MUSTER_FLOAT32, MUSTER_INT32};
   sum[0] = (float)rank;
   sum[1] = 1;
   OK(muster_communicator_new(muster_world(job), "gloo", NULL, NULL, &communicator));
@@ -301,19 +302,26 @@ static void arrays(muster_job* job) {
   CHECK(strcmp(muster_communicator_backend(communicator), "gloo") == 0);
   OK(muster_communicator_all_reduce(communicator, sum, sum, 2, MUSTER_FLOAT32, MUSTER_SUM, NULL));
   CHECK(sum[0] == 3 && sum[1] == 3);
-  many[0] = sum;
-  many[1] = &extra;
-  OK(muster_communicator_all_reduce_coalesced(communicator, many, sizes, 2, MUSTER_FLOAT32,
-                                              MUSTER_SUM, NULL));
-  CHECK(sum[0] == 9 && sum[1] == 9 && extra == 3);
-  FAILS(muster_communicator_all_reduce_coalesced(communicator, NULL, sizes, 1, MUSTER_FLOAT32,
-                                                 MUSTER_SUM, NULL),
-        MUSTER_INVALID_ARGUMENT, "'arrays' is NULL");
-  many[1] = NULL;
-  FAILS(muster_communicator_all_reduce_coalesced(communicator, many, sizes, 2, MUSTER_FLOAT32,
-                                                 MUSTER_SUM, NULL),
-        MUSTER_INVALID_ARGUMENT, "'arrays[1]' is NULL");
   OK(muster_communicator_broadcast(communicator, sum, 2, MUSTER_FLOAT32, 1, NULL));
+  several[0] = sum;
+  several[1] = &own;
+  own = rank;
+  OK(muster_communicator_all_reduce_coalesced(communicator, several, sizes, types, 2, MUSTER_SUM,
+                                              NULL));
+  CHECK(sum[0] == 9 && sum[1] == 9 && own == 3);
+  OK(muster_communicator_all_reduce_coalesced(communicator, NULL, NULL, NULL, 0, MUSTER_SUM, NULL));
+  FAILS(muster_communicator_all_reduce_coalesced(communicator, several, NULL, types, 2, MUSTER_SUM,
+                                                 NULL),
+        MUSTER_INVALID_ARGUMENT, "'counts' is NULL");
+  types[1] = 99;
+  FAILS(muster_communicator_all_reduce_coalesced(communicator, several, sizes, types, 2, MUSTER_SUM,
+                                                 NULL),
+        MUSTER_INVALID_ARGUMENT, "the type is 99");
+  types[1] = MUSTER_INT32;
+  several[1] = NULL;
+  FAILS(muster_communicator_all_reduce_coalesced(communicator, several, sizes, types, 2, MUSTER_SUM,
+                                                 NULL),
+        MUSTER_INVALID_ARGUMENT, "'arrays[1]' is NULL");
   own = rank;
   OK(muster_communicator_reduce(communicator, &rank, rank == 2 ? &own : NULL, 1, MUSTER_INT32,
                                 MUSTER_MAX, 2, NULL));

@@ -226,6 +226,11 @@ void Arrays(Job& job) {
   Must(ranks.AllReduceCoalesced<float>({Span(ones.data(), 2), Span(ones.data() + 2, 1)}));
   CHECK(ones == (std::vector<float>{kRanks, kRanks, kRanks}));
   Must(ranks.Broadcast(Span(sum), 1));
+  std::vector<float> weights = {static_cast<float>(rank), 1};
+  std::array<float, 1> bias = {2};
+  Must(ranks.AllReduceCoalesced<float>({Span(weights), Span(bias)}, ReduceOp::kMax));
+  CHECK(weights[0] == 2 && weights[1] == 1 && bias[0] == 2);
+  Must(ranks.AllReduceCoalesced<float>({}));
 
   std::vector<int> own = {rank};
   std::vector<int> most(rank == 2 ? 1 : 0);

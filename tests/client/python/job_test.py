@@ -136,6 +136,10 @@ class JobTest(ranks.RanksTestCase):
                     ranks.send(b"hello", 2)
                 elif rank == 2:
                     assert ranks.recv(bytearray(5), 0) == b"hello"
+                model = [array.array("f", [rank, 1]), array.array("q", [rank]), array.array("f"), array.array("f", [2])]
+                assert ranks.all_reduce_coalesced(model) is model
+                assert [list(each) for each in model] == [[3, 3], [3], [], [6]], model
+                assert ranks.all_reduce_coalesced([]) == []
                 halves = array.array("H", [0x3f80])  # 1.0
                 ranks.broadcast(halves, dtype="bfloat16")
                 ranks.barrier()
@@ -145,6 +149,7 @@ class JobTest(ranks.RanksTestCase):
                                     (lambda: ranks.all_reduce(data, "mean"), "expected one of sum, "),
                                     (lambda: ranks.all_reduce(data, out=out), "expected 2 of float32"),
                                     (lambda: ranks.all_reduce(2**70), "64 bits"),
+                                    (lambda: ranks.all_reduce_coalesced([data, b"x"]), "arrays[1] is read-only"),
                                     (lambda: ranks.reduce_scatter(data), "3 ranks cannot share"),
                                     (lambda: ranks.all_gather(data, counts=[1, 1, 1]), "one for each of 3")):
                     try:
@@ -159,6 +164,7 @@ class JobTest(ranks.RanksTestCase):
                     assert "bfloat16" in str(error), error
                 with job.prevent_block():
                     assert ranks.all_reduce(rank) == rank
+                    assert list(ranks.all_reduce_coalesced([array.array("f", [rank])])[0]) == [rank]
                     ranks.barrier()
                     mine = ranks.all_gather(bytes([rank]), out=bytearray(3))
                     assert mine[rank] == rank
