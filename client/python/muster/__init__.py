@@ -36,6 +36,7 @@ from muster._errors import (
     UnimplementedError,
     UnknownError,
 )
+from muster._launch import LaunchedProcess, LaunchError, launch, spawn
 from muster._library import library as _loaded
 from muster.communicator import Communicator
 from muster.encodings import Encoding
@@ -62,6 +63,8 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "Job",
+    "LaunchError",
+    "LaunchedProcess",
     "Lease",
     "Member",
     "MusterError",
@@ -77,5 +80,7 @@ __all__ = [
     "UnknownError",
     "encodings",
     "join",
+    "launch",
+    "spawn",
     "use_logging",
 ]

@@ -12,7 +12,7 @@ from muster._library import library
 _state: Dict[str, Any] = {"installed": False, "who": ""}
 
 
-def _muster_error(error: Optional[BaseException]) -> Optional[MusterError]:
+def muster_error(error: Optional[BaseException]) -> Optional[MusterError]:
     """Returns the MusterError that an exception is, or was raised from, or None."""
     while error is not None and not isinstance(error, MusterError):
         error = error.__cause__
@@ -44,7 +44,7 @@ def _install() -> None:
         if not isinstance(error, Exception):
             return
         library().write_termination_reason(as_message(reason_of(error)))
-        known = _muster_error(error)
+        known = muster_error(error)
         # A SystemExit that leaves the hook sets the interpreter's exit status. An interactive
         # session goes on.
         if known is not None and known.exit_code != 1 and not hasattr(sys, "ps1"):

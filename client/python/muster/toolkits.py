@@ -28,6 +28,8 @@ from muster import _arrays, log
 from muster._calls import Timeout
 from muster._errors import (_CLASSES, ErrorCode, FailedPreconditionError, InvalidArgumentError, MusterError, check,
                             describe)
+from muster._launch import launch as _launch
+from muster._launch import spawn as _spawn
 from muster._library import library
 from muster.communicator import Communicator
 from muster.encodings import AnyEncoding, find
@@ -228,6 +230,37 @@ def show_config(level: int = logging.INFO, job: Optional[Job] = None) -> None:
         level, "%s: device %s, host %s, world size %d, rank %d, local rank %d, %d processes on this node, %d nodes, node rank %d",
         model_name(of), device(of), hostname(), of.world_size, of.rank, of.local_rank, of.local_world_size, of.num_nodes,
         of.node_rank)
+
+
+# ---- Starting processes.
+
+
+def _initialized(local_rank: int, backend: Optional[str], fn: Callable[..., T], args: Sequence[Any],  # pylint: disable=redefined-outer-name
+                 kwargs: Dict[str, Any]) -> T:
+    initialize(backend)
+    try:
+        return fn(local_rank, *args, **kwargs)
+    finally:
+        finalize()
+
+
+def spawn(backend: Optional[str], fn: Callable[..., Any],  # pylint: disable=redefined-outer-name
+          args: Sequence[Any] = (), kwargs_dict: Optional[Dict[str, Any]] = None, nproc_per_node: int = 1,
+          **options: Any) -> List[Any]:
+    """Calls fn(local_rank, *args, **kwargs_dict) in new processes, between initialize(backend) and finalize(), and
+    returns their values. Other options and errors are those of muster.launch(). As in Ignite, whose function returns
+    nothing."""
+    return _spawn(_initialized, (backend, fn, tuple(args), kwargs_dict or {}), nproc_per_node, **options)
+
+
+def launch(job_fn: Callable[..., Any], num_machines: int = 1, num_gpus_per_machine: int = 1, machine_rank: int = 0,
+           dist_url: Optional[str] = None, args: Sequence[Any] = (), **options: Any) -> List[Any]:
+    """Calls job_fn(*args) in new processes, and returns their values. `dist_url` is the address of a musterd,
+    "tcp://host:port" or "host:port", which several machines need. Other options and errors are those of
+    muster.launch(). As in VirTex, whose function returns nothing."""
+    address = None if dist_url is None else dist_url[len("tcp://"):] if dist_url.startswith("tcp://") else dist_url
+    return _launch(job_fn, args, nproc_per_node=num_gpus_per_machine, nnodes=num_machines, node_rank=machine_rank,
+                   coordinator=address, **options)
 
 
 # ---- Waiting, and running functions on some of the ranks.

@@ -15,6 +15,8 @@ import unittest
 
 PROGRAM = os.environ.get("MUSTER_TEST_MUSTER") or shutil.which("muster", path=os.path.dirname(sys.executable))
 MUSTERD = os.environ.get("MUSTER_MUSTERD") or shutil.which("musterd", path=os.path.dirname(sys.executable))
+# muster.launch() looks for it there.
+os.environ["PATH"] = os.path.dirname(PROGRAM or "") + os.pathsep + os.environ["PATH"]
 # The beginning of every rank's program. Ranks wait for each other by files, so no test depends on
 # which one is faster.
 PRELUDE = """

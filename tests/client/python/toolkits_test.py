@@ -1,6 +1,9 @@
 """The helpers by other toolkits' names: alone, and four ranks, two on each node."""
 
 import array
+import os
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -60,6 +63,45 @@ class SerialTest(unittest.TestCase):
     def test_an_unknown_backends_error_lists_the_linked_backends(self):
         with self.assertRaisesRegex(muster.InvalidArgumentError, "'nope'; there are: gloo"):
             toolkits.initialize("nope")
+
+
+# The functions that new processes run. They find them in this file, which is their main module.
+def double(local_rank, factor, plus=0):
+    job = toolkits.current_job()
+    return local_rank, job.world_size, toolkits.backend(), factor * job.all_reduce(1) + plus
+
+
+def sum_of(value):
+    with muster.join(timeout=60) as job:
+        return job.all_reduce(value)
+
+
+class LaunchTest(unittest.TestCase):
+    def test_spawn_joins_and_leaves_around_the_function(self):
+        self.assertEqual(toolkits.spawn("gloo", double, (2,), {"plus": 1}, nproc_per_node=2),
+                         [(0, 2, "gloo", 5), (1, 2, "gloo", 5)])
+
+    def test_launch_takes_virtexs_arguments(self):
+        self.assertEqual(toolkits.launch(sum_of, num_gpus_per_machine=3, args=(2,)), [6, 6, 6])
+
+
+class MachinesTest(ranks.RanksTestCase):
+    def test_launch_on_two_machines_joins_the_coordinator_of_both(self):
+        source = """
+            import toolkits_test
+            if __name__ == "__main__":
+                from muster import toolkits
+                machine, address = sys.argv[1:]
+                print("values", toolkits.launch(toolkits_test.sum_of, 2, 1, int(machine), "tcp://" + address, (3,), job="t"))
+        """
+        with self.daemon(2):
+            machines = [subprocess.Popen([sys.executable, self.program(source), str(machine), self.coordinator],
+                                         env=ranks.environment(MUSTER_NODE_ID=f"node{machine}"), text=True,
+                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for machine in range(2)]
+            for machine in machines:
+                text, _ = machine.communicate(timeout=120)
+                self.assertEqual(machine.returncode, 0, text)
+                self.assertIn("values [6]", text)
 
 
 class ToolkitsTest(ranks.RanksTestCase):
