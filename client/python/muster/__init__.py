@@ -44,6 +44,7 @@ from muster.group import Group
 from muster.job import Job, Member, Subscription, join
 from muster.lease import Lease
 from muster.log import use_logging
+from muster.workspace import Configuration, Tensor, Workspace
 
 __version__ = _loaded().version().decode()
 
@@ -53,6 +54,7 @@ __all__ = [
     "Cancellation",
     "CancelledError",
     "Communicator",
+    "Configuration",
     "DataLossError",
     "DeadlineExceededError",
     "Encoding",
@@ -74,10 +76,12 @@ __all__ = [
     "ReduceOp",
     "ResourceExhaustedError",
     "Subscription",
+    "Tensor",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "Workspace",
     "encodings",
     "join",
     "launch",

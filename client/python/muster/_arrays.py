@@ -31,7 +31,7 @@ TYPES: Dict[str, int] = {
     "bool": 0, "uint8": 1, "int8": 2, "uint16": 3, "int16": 4, "uint32": 5, "int32": 6, "uint64": 7, "int64": 8,
     "float32": 9, "float64": 10, "float8_e4m3": 11, "float8_e5m2": 12, "float16": 13, "bfloat16": 14,
 }
-_WIDTHS = {"bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
+WIDTHS = {"bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
            "float32": 4, "float64": 8, "float8_e4m3": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2}
 _KINDS = {"?": "bool", "e": "float", "f": "float", "d": "float", "c": "uint"}
 
@@ -80,11 +80,11 @@ class View:
         if found not in TYPES:
             raise InvalidArgumentError(
                 f"{what} has elements of the type {dtype or view.format!r}; expected one of {', '.join(TYPES)}")
-        if view.nbytes % _WIDTHS[found] != 0:
+        if view.nbytes % WIDTHS[found] != 0:
             raise InvalidArgumentError(f"{what} has {view.nbytes} bytes, which is not a whole number of {found} elements")
         self.type_name = found
         self.type = TYPES[found]
-        self.count = view.nbytes // _WIDTHS[found]
+        self.count = view.nbytes // WIDTHS[found]
         self.nbytes = view.nbytes
         self._kept: Any = None
         self.pointer: Optional[int] = None

@@ -24,7 +24,7 @@ import tempfile
 import weakref
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, NoReturn, Optional, Sequence, Tuple, Type, TypeVar
 
-from muster import _arrays, log
+from muster import _arrays, _gpu, log
 from muster._calls import Timeout
 from muster._errors import (_CLASSES, ErrorCode, FailedPreconditionError, InvalidArgumentError, MusterError, check,
                             describe)
@@ -35,6 +35,7 @@ from muster.communicator import Communicator
 from muster.encodings import AnyEncoding, find
 from muster.group import Group
 from muster.job import Job, Member, alone, join, latest
+from muster.workspace import Tensor, Workspace
 
 T = TypeVar("T")
 
@@ -215,6 +216,12 @@ def device(job: Optional[Job] = None) -> str:  # pylint: disable=unused-argument
 def infer_device() -> str:
     """As device(). The process need not have joined yet."""
     return "cpu"
+
+
+def gpu_mem_usage() -> int:
+    """Returns the MiB of GPU memory in use by this process, whatever library uses it. 0 without a GPU, and in containers
+    in which the driver does not know the process by its pid. As in VirTex."""
+    return _gpu.memory_in_use() >> 20
 
 
 def model_name(job: Optional[Job] = None) -> str:
@@ -670,6 +677,37 @@ def average_across_processes(tensors: Any, *, job: Optional[Job] = None, timeout
         _with_communicator(of, lambda ranks, each=named[name]: ranks.all_reduce(  # type: ignore[misc]
             each, "average", timeout=timeout))
     return tensors
+
+
+# ---- Configurations and arrays in files.
+
+
+class NFSWorkspace:
+    """A muster.Workspace of the current job's rank. As in ModelOpt. Without a path it is not initialized, and every other
+    call raises FailedPreconditionError."""
+
+    def __init__(self, workspace_path: "Optional[str | os.PathLike[str]]" = None, *, job: Optional[Job] = None) -> None:
+        self._workspace = None if workspace_path is None else Workspace(workspace_path, _job(job).rank)
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether it has a path."""
+        return self._workspace is not None
+
+    def _opened(self) -> Workspace:
+        if self._workspace is None:
+            raise FailedPreconditionError("the workspace is not initialized: pass workspace_path")
+        return self._workspace
+
+    def write_configs_and_weights(self, config_json: Any, weights: Dict[str, Any]) -> None:
+        """Writes this rank's configuration and arrays: see Workspace.write()."""
+        self._opened().write(config_json, weights)
+
+    def read_configs_and_weights_from_rank(self, target_rank: int) -> Tuple[Any, Optional[Dict[str, Tensor]]]:
+        """Returns the configuration and the arrays of a rank, or (None, None) if it has written none: see
+        Workspace.read()."""
+        found = self._opened().read(target_rank)
+        return (None, None) if found is None else (found.config, found.tensors)
 
 
 # ---- Data that the first of some ranks reads from the others.

@@ -50,6 +50,16 @@ class SerialTest(unittest.TestCase):
         with toolkits.get_configs_parallel({"a": 1}, [0]) as configs:
             self.assertEqual(configs, [{"a": 1}])
 
+    def test_gpu_memory_is_what_nvml_says_of_this_process(self):
+        self.assertEqual(toolkits.gpu_mem_usage(), 0)
+        # The stand-in for NVML, whose process uses memory on two GPUs. tests/nccl/cuda/README.md describes it.
+        folders = os.path.abspath("tests/nccl/cuda/lib") + os.pathsep + os.environ["LD_LIBRARY_PATH"]
+        for used, expected in ((None, "0"), ("300", "600")):
+            variables = {"LD_LIBRARY_PATH": folders, **({} if used is None else {"FAKE_NVML_MIB": used})}
+            said = subprocess.run([sys.executable, "-c", "from muster import toolkits; print(toolkits.gpu_mem_usage())"],
+                                  env=ranks.environment(**variables), text=True, check=True, stdout=subprocess.PIPE).stdout
+            self.assertEqual(said.strip(), expected)
+
     def test_sync_adopts_a_job_that_was_joined_by_other_means(self):
         job = muster.join(environment=False, job="other")
         toolkits.sync()
