@@ -31,6 +31,18 @@ expect 'of 2: 3 apples' muster run --nproc-per-node 2 -- ./sum
 cc sum.c -o sum_in_c $(pkg-config --cflags --libs muster-c)
 expect 'of 2: 3 apples' muster run --nproc-per-node 2 -- ./sum_in_c
 
+echo "== programs in Python"
+cat > /tmp/sum.py <<EOF
+import muster
+
+with muster.join() as job:
+    print(f"rank {job.rank} of {job.world_size}: {job.all_reduce(job.rank + 1)} apples")
+EOF
+expect 'of 2: 3 apples' muster run --nproc-per-node 2 -- python3 /tmp/sum.py
+python3 -c 'import importlib.metadata, muster; assert importlib.metadata.version("muster") == muster.__version__'
+[[ -n $(find /usr/lib/python3/dist-packages/muster -name '*.pyc') ]] || fail "the modules are not compiled"
+
 echo "== they go as they came"
-dpkg --purge muster libmuster-dev libmuster0
+dpkg --purge python3-muster muster libmuster-dev libmuster0
+[[ ! -e /usr/lib/python3/dist-packages/muster ]] || fail "this is left: $(find /usr/lib/python3/dist-packages/muster)"
 echo "The packages work."
