@@ -107,7 +107,7 @@ class ToolkitsTest(unittest.TestCase):
                 continue
             self.assertTrue(row[3].startswith("same"), row)
             for name in re.findall(r"`(\w+)`", row[0]):
-                self.assertRegex(code, rf"(?m)^(def {name}\(|{name} = )", row[0])
+                self.assertRegex(code, rf"(?m)^(def {name}\(|class {name}:|{name} = )", row[0])
             links = tests[row[1]][1]
             self.assertTrue(links, row)
             for name, target in links:
