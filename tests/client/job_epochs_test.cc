@@ -1,11 +1,17 @@
 // Tests of what a Job keeps of its epochs.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "muster/communicator.h"
 #include "muster/job.h"
 #include "tests/util/fakes/stub_control_plane.h"
 
@@ -61,6 +67,61 @@ TEST(JobEpochsTest, AnEpochLivesAsLongAsItsObjects) {
   job.reset();
   EXPECT_EQ(alive, 1);
   EXPECT_EQ(first.member(0).node_id, "node");
+}
+
+// A job of two ranks that always agree.
+class AgreeingRanks final : public StubControlPlane {
+ public:
+  AgreeingRanks()
+      : StubControlPlane("agreeing", {Member{0, 0, 0, "a", "a", 1}, Member{1, 1, 0, "b", "b", 2}},
+                         0) {}
+
+  absl::StatusOr<std::vector<std::string>> RunCollective(const std::string& group,
+                                                         const std::vector<int>& ranks,
+                                                         internal::CollectiveCall call,
+                                                         const CallOptions&) override {
+    groups_.push_back(group);
+    return std::vector<std::string>(ranks.size(), call.payload);
+  }
+  std::vector<std::string> TakeGroups() { return std::exchange(groups_, {}); }
+
+ private:
+  std::vector<std::string> groups_;
+};
+
+// Fails to create a communicator. What the ranks have sent for it must not be sent again.
+void FailIn(Job& job, const std::string& group) {
+  CommunicatorOptions options;
+  options.backend = "none";
+  EXPECT_FALSE(Communicator::Create(*job.NewGroup(group, {0, 1}), options).ok());
+}
+
+TEST(JobEpochsTest, AGroupIsMadeAgainWithoutTheNamesOfItsFailedCalls) {
+  const auto ranks = std::make_shared<AgreeingRanks>();
+  Job job(ranks);
+  std::set<std::string> used;
+  for (int i = 0; i < 100; ++i) {
+    const std::string group = absl::StrCat("group ", i % 3);
+    FailIn(job, group);
+    for (const std::string& one : ranks->TakeGroups()) {
+      EXPECT_TRUE(one == group || used.insert(one).second) << one << " is used again";
+    }
+  }
+  EXPECT_EQ(used.size(), 100u);
+}
+
+TEST(JobEpochsTest, AFailedCallInANewGroupPerStepLeavesNothing) {
+  const auto ranks = std::make_shared<AgreeingRanks>();
+  Job job(ranks);
+  const auto run = [&](int first, int last) {
+    for (int step = first; step < last; ++step) {
+      FailIn(job, absl::StrCat(std::string(100, 'x'), step));
+      ranks->TakeGroups();
+    }
+    return mallinfo2().uordblks;
+  };
+  const size_t before = run(0, 100);
+  EXPECT_LE(run(100, 1100), before + (32 << 10)) << "32 bytes a step";
 }
 
 }  // namespace

@@ -3,37 +3,30 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "client/src/control_plane/control_plane.h"
 #include "client/src/group/block_preventions.h"
 
 namespace muster::internal {
 
-// The next numbers of NumberedGroups, kept after the last handle of their group is gone. If the
-// program makes a new handle of the same group, it must not reuse a number that was left behind.
-// Thread-safe.
-class NextGroupNumbers {
+// The lowest number for NumberedGroups of a new handle. If the program makes a group again whose
+// last handle is gone, it must not reuse a number that was left behind. One number stands for all
+// groups that are gone, so a program may name groups without end. Numbers may be skipped, since the
+// ranks agree on the highest one that a rank needs. Thread-safe.
+class LowestGroupNumber {
  public:
-  void Set(const std::string& group, uint64_t next) {
-    if (next == 0) return;
-    absl::MutexLock lock(&mutex_);
-    next_[group] = next;
-  }
-  uint64_t Get(const std::string& group) {
-    absl::MutexLock lock(&mutex_);
-    const auto next = next_.find(group);
-    return next == next_.end() ? 0 : next->second;
+  uint64_t Get() const { return lowest_; }
+  void Raise(uint64_t to) {
+    uint64_t lowest = lowest_;
+    while (lowest < to && !lowest_.compare_exchange_weak(lowest, to)) {
+    }
   }
 
  private:
-  absl::Mutex mutex_;
-  std::map<std::string, uint64_t> next_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> lowest_{0};
 };
 
 // The state behind a Group handle.
@@ -43,7 +36,7 @@ struct GroupState {
   GroupState& operator=(const GroupState&) = delete;
   // Runs when the last handle goes: releases the group.
   ~GroupState() {
-    if (next_numbers != nullptr) next_numbers->Set(name, next_number);
+    if (lowest_number != nullptr) lowest_number->Raise(next_number);
     if (is_held && control->CheckProcess().ok()) control->DropGroup(name, ranks);
   }
   // Announces the first handle. Not for the world, which is never released.
@@ -59,7 +52,8 @@ struct GroupState {
   bool is_held = false;    // see Hold()
   // The next unused number of a NumberedGroup of this group. Only one call at a time reads it.
   std::atomic<uint64_t> next_number{0};
-  std::shared_ptr<NextGroupNumbers> next_numbers;  // keeps that number; may be null
+  // Keeps that number when the group goes. Null if the name is never used again.
+  std::shared_ptr<LowestGroupNumber> lowest_number;
   std::atomic<uint64_t> communicators{0};  // how many of its communicators this process has created
   // Null if no scope of muster/scopes.h can be open.
   std::shared_ptr<const BlockPreventions> block_preventions;

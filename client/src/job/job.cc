@@ -25,7 +25,7 @@ using Control = std::shared_ptr<internal::ControlPlane>;
 using Preventions = std::shared_ptr<const internal::BlockPreventions>;
 
 Group MakeGroup(Control control, std::string name, std::vector<int> ranks, Preventions preventions,
-                std::shared_ptr<internal::NextGroupNumbers> next_numbers = nullptr) {
+                std::shared_ptr<internal::LowestGroupNumber> lowest_number = nullptr) {
   auto state = std::make_shared<internal::GroupState>();
   const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
   state->control = std::move(control);
@@ -33,8 +33,8 @@ Group MakeGroup(Control control, std::string name, std::vector<int> ranks, Preve
   state->rank = static_cast<int>(own - ranks.begin());
   state->ranks = std::move(ranks);
   state->block_preventions = std::move(preventions);
-  if (next_numbers != nullptr) state->next_number = next_numbers->Get(state->name);
-  state->next_numbers = std::move(next_numbers);
+  if (lowest_number != nullptr) state->next_number = lowest_number->Get();
+  state->lowest_number = std::move(lowest_number);
   if (!state->name.empty()) state->Hold();
   return Group(std::move(state));
 }
@@ -94,8 +94,8 @@ struct Job::Epoch {
   // The groups with handles, and some without, until the next sweep.
   std::map<std::string, std::weak_ptr<internal::GroupState>> groups ABSL_GUARDED_BY(mutex);
   size_t groups_at_sweep ABSL_GUARDED_BY(mutex) = 0;
-  const std::shared_ptr<internal::NextGroupNumbers> next_numbers =
-      std::make_shared<internal::NextGroupNumbers>();
+  const std::shared_ptr<internal::LowestGroupNumber> lowest_group_number =
+      std::make_shared<internal::LowestGroupNumber>();
   // How often the world was split. Equal on all ranks, because Split() is a collective.
   int splits ABSL_GUARDED_BY(mutex) = 0;
 
@@ -227,7 +227,7 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
   const std::shared_ptr<internal::GroupState> state = known.lock();
   if (state == nullptr) {
     Group group = MakeGroup(epoch->control, std::string(name), ranks, block_preventions_,
-                            epoch->next_numbers);
+                            epoch->lowest_group_number);
     known = internal::GroupAccess::State(group);
     epoch->ForgetDroppedGroups();
     return group;
