@@ -18,7 +18,9 @@ namespace muster {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Receives a line of the SDK's log, without its line end. The SDK calls it from any thread, for one
-// line at a time. It must not call the SDK.
+// line at a time. It must not call the SDK. While it blocks, lines about the coordinator queue up
+// and delay no call; of those that find no room, the number is logged. Lines of data planes and
+// helpers wait in the thread that makes the call.
 using LogSink = std::function<void(LogLevel level, absl::string_view line)>;
 
 // Sends the log of the whole process to `sink`, which gets every line. nullptr restores the

@@ -8,21 +8,24 @@
 #include "client/src/base/local_address.h"
 #include "client/src/protocol/messages/messages.h"
 #include "common/process/start_thread.h"
-#include "muster/log.h"
 
 namespace muster::internal {
 
 absl::StatusOr<std::shared_ptr<MemberDriver>> MemberDriver::Start(
     MemberOptions options, std::unique_ptr<Transport> transport, const FanInTimes& times) {
+  absl::StatusOr<std::unique_ptr<LogWriter>> log = LogWriter::Start();
+  if (!log.ok()) return log.status();
   std::shared_ptr<MemberDriver> driver(
-      new MemberDriver(std::move(options), std::move(transport), times), &MemberDriver::Delete);
+      new MemberDriver(std::move(options), std::move(transport), times, *std::move(log)),
+      &MemberDriver::Delete);
   if (absl::Status status = driver->StartThreads(); !status.ok()) return status;
   return driver;
 }
 
 MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
-                           const FanInTimes& times)
+                           const FanInTimes& times, std::unique_ptr<LogWriter> log)
     : transport_(std::move(transport)),
+      log_(std::move(log)),
       member_([&] {
         options.connected = [this] { return transport_->connected(); };
         return std::move(options);
@@ -101,6 +104,12 @@ void MemberDriver::Forget(const EpochId& epoch) {
 }
 
 absl::StatusOr<Response> MemberDriver::CallAndWait(Cancellation* cancellation, BeginCall begin) {
+  absl::StatusOr<Response> reply = Call(cancellation, begin);
+  if (!reply.ok()) log_->AwaitWritten();
+  return reply;
+}
+
+absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCall begin) {
   Waiter waiter;
   Lock lock(mutex_);
   const CallId id = next_call_++;
@@ -158,7 +167,7 @@ void MemberDriver::RunFanInRound(Lock* lock, Waiter* waiter) {
 std::optional<Delivery> MemberDriver::SendForNode(uint64_t attempt,
                                                   const std::vector<TakenPart>& parts) {
   const absl::Duration patience = absl::Nanoseconds(fan_in_.times().patience);
-  return DeliveryOf(CallAndWait(nullptr, [&](MemberCore& member, SteadyTime now, CallId id) {
+  return DeliveryOf(Call(nullptr, [&](MemberCore& member, SteadyTime now, CallId id) {
     return member.SendForNode(now, id, attempt, parts, patience);
   }));
 }
@@ -169,7 +178,14 @@ void MemberDriver::StandIn() {
 }
 
 void MemberDriver::Apply(Effects effects) {
-  for (Output& output : effects.outputs) outbox_.push_back(std::move(output));
+  for (Output& output : effects.outputs) {
+    // Lines overtake the sends before them, so that they precede the errors of this step.
+    if (auto* line = std::get_if<WriteLog>(&output)) {
+      Do(std::move(*line));
+    } else {
+      outbox_.push_back(std::move(output));
+    }
+  }
   for (Completion& completion : effects.completions) Complete(std::move(completion));
   if (effects.state_changed) state_changed_.notify_all();
   if (effects.state_changed || member_.NextDeadline() < thread_wakes_at_) WakeThread();
@@ -228,7 +244,7 @@ void MemberDriver::Do(const EnterNode& enter) {
   auto segment = FanInDriver::Open(enter);
   Lock lock(mutex_);
   fan_in_.Enter(enter, std::move(segment));
-  QueueFanInLog();
+  LogFanIn();
 }
 
 void MemberDriver::Do(const StartFanIn& start) {
@@ -236,7 +252,7 @@ void MemberDriver::Do(const StartFanIn& start) {
   const auto waiter = waiters_.find(start.call);
   if (waiter == waiters_.end()) return;  // the call has ended meanwhile
   waiter->second->round = fan_in_.Begin(start);
-  QueueFanInLog();
+  LogFanIn();
   if (waiter->second->round != nullptr) return Notify(waiter->second);
   const FanInEnd alone{FanInEnd::kCallAlone, /*unsent=*/true, false, {}};
   Apply(member_.OnFanInEnd(SteadyClock::now(), start.contribution.attempt, alone));
@@ -250,7 +266,7 @@ void MemberDriver::Do(const LeaveFanIn& leave) {
 void MemberDriver::Do(const SkipFanIn& skip) {
   Lock lock(mutex_);
   fan_in_.Skip(skip);
-  QueueFanInLog();
+  LogFanIn();
 }
 
 void MemberDriver::Do(const RetireFanInGroup& leave) {
@@ -258,12 +274,17 @@ void MemberDriver::Do(const RetireFanInGroup& leave) {
   fan_in_.Retire(leave);
 }
 
-void MemberDriver::QueueFanInLog() {
+void MemberDriver::Do(WriteLog line) { log_->Add(std::move(line)); }
+
+void MemberDriver::LogFanIn() {
   std::optional<std::string> line = fan_in_.TakeLogLine();
-  if (line) outbox_.push_back(WriteLog{LogLevel::kDebug, *std::move(line)});
+  if (line) Do(WriteLog{LogLevel::kDebug, *std::move(line)});
 }
 
-void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
+absl::Status MemberDriver::AfterLog(absl::Status status) const {
+  if (!status.ok()) log_->AwaitWritten();
+  return status;
+}
 
 void MemberDriver::RunThread() {
   Lock lock(mutex_);
@@ -320,11 +341,13 @@ absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
 
 absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration timeout) const {
   const SteadyTime until = After(SteadyClock::now(), timeout);
-  Lock lock(mutex_);
-  const PollingTurns::AwaitingChange awaiting(&turns_);
-  state_changed_.wait_until(lock, until,
-                            [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
-  return member_.HealthOf(epoch);
+  {
+    Lock lock(mutex_);
+    const PollingTurns::AwaitingChange awaiting(&turns_);
+    state_changed_.wait_until(lock, until,
+                              [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
+  }
+  return AfterLog(HealthOf(epoch));
 }
 
 absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeout,

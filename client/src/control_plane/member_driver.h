@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/control_plane/fan_in_driver.h"
+#include "client/src/control_plane/log_writer.h"
 #include "client/src/control_plane/one_time_event.h"
 #include "client/src/control_plane/polling_turns.h"
 #include "client/src/control_plane/transport.h"
@@ -33,8 +34,9 @@ namespace muster::internal {
 // A thread of the program that waits for its call polls the transport meanwhile (PollingTurns).
 // Handing the answer over from another thread would cost as much as the rest of the call. A thread
 // whose arrival uses node fan-in waits in shared memory instead, and polls only if it sends the
-// batch. The driver has two threads of its own: one stands in for the program's and polls while
-// none of them does. The other keeps the time and runs listeners, which may take long.
+// batch. The driver has three threads of its own. One stands in for the program's and polls while
+// none of them does. One keeps the time and runs listeners, which may take long. One writes the
+// log, which may block for ever (LogWriter).
 //
 // Threads carry out effects without the lock, one thread at a time, and never inside the
 // transport's callbacks. Tests: tests/client/remote_*_test.cc and node_driver_test.cc, with a fake
@@ -57,7 +59,8 @@ class MemberDriver {
   // Forgets an epoch that has no users any more and is not the latest.
   void Forget(const EpochId& epoch);
 
-  // Begins a call of the member under this id, and blocks until it has ended.
+  // Begins a call of the member under this id, and blocks until it has ended. An error follows the
+  // log lines before it, unless the log is blocked (LogWriter::AwaitWritten()).
   using BeginCall = absl::FunctionRef<Effects(MemberCore&, SteadyTime now, CallId)>;
   absl::StatusOr<Response> CallAndWait(Cancellation* cancellation, BeginCall begin);
 
@@ -66,6 +69,8 @@ class MemberDriver {
   void Run(Step step);
 
   absl::Status HealthOf(const EpochId& epoch) const;
+  // Blocks until the epoch is over, and returns why; or returns OK at the time-out. An error
+  // follows the log lines before it, as above.
   absl::Status AwaitFailure(const EpochId& epoch, absl::Duration timeout) const;
   // Blocks like AwaitFailure(), but only until the loss of a member that has vanished by now would
   // be known: see MemberCore::LossKnownBy().
@@ -99,21 +104,23 @@ class MemberDriver {
     bool newcomers_notified = false;
   };
 
-  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
-               const FanInTimes& times);
+  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport, const FanInTimes& times,
+               std::unique_ptr<LogWriter> log);
   ~MemberDriver();
   static void Delete(MemberDriver* driver);
   absl::Status StartThreads();
   // Makes the threads end.
   void Stop();
 
-  // Queues a step's outputs and completes its calls. Under the lock.
+  // Logs a step's lines, queues its other outputs, and completes its calls. Under the lock.
   void Apply(Effects effects);
   void Complete(Completion completion);
   // Runs a step inside Transport::Poll(), whose caller then drains.
   void RunInPoll(Step step);
   void Cancel(CallId id);
 
+  // Does what CallAndWait() does, without regard for the log.
+  absl::StatusOr<Response> Call(Cancellation* cancellation, BeginCall begin);
   // Blocks until the call has ended.
   void AwaitReply(Lock* lock, Waiter* waiter);
   // Wakes the thread, wherever it waits.
@@ -132,9 +139,10 @@ class MemberDriver {
   void Do(const LeaveFanIn& leave);
   void Do(const SkipFanIn& skip);
   void Do(const RetireFanInGroup& leave);
-  // Queues the log lines of FanInDriver, to be written without the lock.
-  void QueueFanInLog();
-  void Do(const WriteLog& log);
+  void Do(WriteLog line);
+  void LogFanIn();
+  // Returns `status`, which the program gets. An error waits for the log lines before it.
+  absl::Status AfterLog(absl::Status status) const;
 
   void RunThread();
   void WakeThread();
@@ -142,6 +150,7 @@ class MemberDriver {
   void NotifyListeners(Lock* lock, const EpochId& epoch);
 
   std::unique_ptr<Transport> transport_;
+  const std::unique_ptr<LogWriter> log_;
 
   mutable std::mutex mutex_;  // guards all fields below
   MemberCore member_;

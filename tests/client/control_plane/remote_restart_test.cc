@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "muster/log.h"
 #include "tests/client/control_plane/remote_test.h"
@@ -11,6 +14,7 @@
 namespace muster::internal {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class RemoteRestartTest : public RemoteTest {
@@ -224,6 +228,55 @@ TEST_F(RemoteRestartTest, WaitThatStallsIsLogged) {
   EXPECT_EQ(logged.get_future().get(),
             "rank 1 of job 'run': Barrier('x') waits for rank 0 (node a)");
   SetLogSink(nullptr);
+}
+
+// A log line may block on a full pipe, for ever.
+TEST_F(RemoteRestartTest, ABlockedLogDelaysNoCallAndNoNewSession) {
+  Join();
+  std::promise<void> blocked, unblock;
+  SetLogSink([&, first = true](LogLevel, absl::string_view) mutable {
+    if (!std::exchange(first, false)) return;
+    blocked.set_value();
+    unblock.get_future().wait();
+  });
+  v1::AttachResponse response;
+  response.mutable_still_waiting()->set_text("Barrier('x') waits for rank 0");
+  stream_->Send(response);
+  blocked.get_future().wait();
+
+  auto before = StartBarrier("before");
+  coordinator_.NextCall()->Reply(absl::OkStatus(), v1::BarrierResponse());
+  EXPECT_TRUE(before.get().ok());
+  Restart()->Accept(2);
+  stream_->Send(response);
+  auto after = StartBarrier("after");
+  coordinator_.NextCall()->Reply(absl::OkStatus(), v1::BarrierResponse());
+  EXPECT_TRUE(after.get().ok());
+  auto refused = StartBarrier("refused");
+  coordinator_.NextCall()->Reply(absl::FailedPreconditionError("no"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.get()));
+  job_.reset();
+  unblock.set_value();
+  SetLogSink(nullptr);
+}
+
+TEST_F(RemoteRestartTest, AnErrorFollowsTheLinesThatExplainIt) {
+  Join();
+  std::vector<std::string> lines;
+  SetLogSink([&](LogLevel level, absl::string_view line) {
+    if (level == LogLevel::kWarning) lines.emplace_back(line);
+  });
+  auto barrier = StartBarrier("x");
+  coordinator_.NextCall();
+  v1::AttachResponse response;
+  for (const char* text : {"first", "second"}) {
+    response.mutable_still_waiting()->set_text(text);
+    stream_->Send(response);
+  }
+  stream_->Break(TheEpoch(), "rank 0 was lost");
+  EXPECT_TRUE(absl::IsAborted(barrier.get()));
+  SetLogSink(nullptr);
+  EXPECT_THAT(lines, ElementsAre("rank 1 of job 'run': first", "rank 1 of job 'run': second"));
 }
 
 TEST_F(RemoteRestartTest, AwaitLossWaitsForTheCoordinator) {

@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <future>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "muster/job.h"
+#include "muster/log.h"
 #include "tests/client/daemon/jobs.h"
 #include "tests/util/job/status_reader.h"
 
@@ -35,6 +37,27 @@ TEST(RestartTest, BarrierCompletesWithRanksThatArriveBeforeAndAfter) {
   EXPECT_EQ(jobs[2].Barrier("x"), absl::OkStatus());
   EXPECT_EQ(before.get(), absl::OkStatus());
   EXPECT_EQ(meanwhile.get(), absl::OkStatus());
+}
+
+// A log line may block on a full pipe, for ever.
+TEST(RestartTest, ABlockedLogDelaysNoCallAndNoNewSession) {
+  Jobs jobs(2, {"--stall-warning=100ms"});
+  std::promise<void> blocked, unblock;
+  SetLogSink([&, first = true](LogLevel, absl::string_view) mutable {
+    if (!std::exchange(first, false)) return;
+    blocked.set_value();
+    unblock.get_future().wait();
+  });
+  auto waiting = Start([&] { return jobs[0].Barrier("before"); });
+  blocked.get_future().wait();  // in the line that rank 0 still waits for rank 1
+  EXPECT_EQ(jobs[1].Barrier("before"), absl::OkStatus());
+  EXPECT_EQ(waiting.get(), absl::OkStatus());
+  jobs.KillDaemon();
+  jobs.StartDaemonAgain();
+  for (const absl::Status& s : jobs.OnAll([](Job& job) { return job.Barrier("after"); }))
+    EXPECT_EQ(s, absl::OkStatus());
+  unblock.set_value();
+  SetLogSink(nullptr);
 }
 
 TEST(RestartTest, PayloadsSurvive) {

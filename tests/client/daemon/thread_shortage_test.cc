@@ -29,9 +29,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kRanks = 2;
-// The threads that Live() starts: one resolves a name, two talk to the coordinator, two serve the
-// communicator, and one runs the started operation.
-constexpr int kThreadsPerRank = 6;
+// The threads that Live() starts: one resolves a name, two talk to the coordinator, one writes the
+// log, two serve the communicator, and one runs the started operation.
+constexpr int kThreadsPerRank = 7;
 
 int Threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
