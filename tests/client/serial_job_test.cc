@@ -12,6 +12,7 @@
 #include "muster/job.h"
 #include "muster/log.h"
 #include "muster/parallel_exchange.h"
+#include "tests/util/process/wall_clock.h"
 
 namespace muster {
 namespace {
@@ -118,6 +119,16 @@ TEST(SerialJobTest, ALeaseThatIsGivenUpOnPurposeIsNotWarnedOf) {
     EXPECT_TRUE(left->Leave().ok());
   }
   EXPECT_THAT(log.lines(), ::testing::IsEmpty());
+}
+
+TEST(SerialJobTest, TimeOutsDoNotFollowTheWallClock) {
+  const auto job = JoinSerial();
+  const absl::StatusOr<Lease> held = job->AcquireLease("work", LeaseScope::kJob);
+  const testing::JumpingWallClock jumps;
+  EXPECT_TRUE(job->AwaitFailure(absl::Milliseconds(1)).ok());
+  const absl::StatusOr<Lease> late =
+      job->AcquireLease("work", LeaseScope::kJob, {absl::Milliseconds(1)});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late.status())) << late.status();
 }
 
 TEST(SerialJobTest, RejoinChangesNothing) {

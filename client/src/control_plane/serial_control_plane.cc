@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "client/src/base/cancel_watch.h"
 #include "client/src/base/checks.h"
+#include "client/src/base/steady_clock.h"
 #include "client/src/environment/identity.h"
 #include "client/src/protocol/member_lifecycle.h"
 
@@ -31,7 +32,7 @@ size_t SerialControlPlane::max_name_bytes() const { return kDefaultMaxNameBytes;
 absl::StatusOr<std::vector<std::string>> SerialControlPlane::RunCollective(
     const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
     const CallOptions& options) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (absl::Status status = CheckMember(); !status.ok()) return status;
   if (group.empty()) stop_requested_ = stop_asked_;
   std::vector<std::string> payloads;
@@ -44,14 +45,16 @@ absl::StatusOr<LeaseOutcome> SerialControlPlane::AcquireLease(const std::string&
                                                               const CallOptions& options) {
   bool cancelled = false;  // guarded by mutex_
   CancelWatch watch(options.cancellation, [&] {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     cancelled = true;
+    changed_.notify_all();
   });
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   if (absl::Status status = CheckMember(); !status.ok()) return status;
   WorkState& work = work_[{name, scope}];
-  const auto decided = [&] { return !work.held || cancelled || !health_.ok(); };
-  const bool in_time = mutex_.AwaitWithTimeout(absl::Condition(&decided), *options.timeout);
+  const SteadyTime until = After(SteadyClock::now(), *options.timeout);
+  const bool in_time =
+      changed_.wait_until(lock, until, [&] { return !work.held || cancelled || !health_.ok(); });
   if (cancelled) return absl::CancelledError(absl::StrCat("waiting for lease '", name, "'"));
   if (!health_.ok()) return health_;
   if (!in_time) {
@@ -68,9 +71,10 @@ absl::StatusOr<LeaseOutcome> SerialControlPlane::AcquireLease(const std::string&
 absl::Status SerialControlPlane::CompleteLease(const std::string& name, LeaseScope scope,
                                                uint64_t token,
                                                const absl::StatusOr<std::string>& outcome) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   WorkState& work = work_[{name, scope}];
   work.held = false;
+  changed_.notify_all();
   if (!health_.ok()) return health_;
   work.completed = true;
   work.result = outcome;
@@ -78,44 +82,45 @@ absl::Status SerialControlPlane::CompleteLease(const std::string& name, LeaseSco
 }
 
 void SerialControlPlane::ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   work_[{name, scope}].held = false;
+  changed_.notify_all();
 }
 
 absl::Status SerialControlPlane::Leave(const CallOptions& options) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   left_ = true;
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> SerialControlPlane::Rejoin(
     const CallOptions& options) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (absl::Status status = CheckMember(); !status.ok()) return status;
   return nullptr;
 }
 
 absl::Status SerialControlPlane::RequestStop(const CallOptions& options) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (absl::Status status = CheckMember(); !status.ok()) return status;
   stop_asked_ = true;
   return absl::OkStatus();
 }
 
 bool SerialControlPlane::stop_requested() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return stop_requested_;
 }
 
 absl::Status SerialControlPlane::health() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return health_;
 }
 
 absl::Status SerialControlPlane::AwaitFailure(absl::Duration timeout) const {
-  absl::MutexLock lock(&mutex_);
-  const auto ended = [this] { return !health_.ok(); };
-  mutex_.AwaitWithTimeout(absl::Condition(&ended), timeout);
+  const SteadyTime until = After(SteadyClock::now(), timeout);
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait_until(lock, until, [this] { return !health_.ok(); });
   return health_;
 }
 
@@ -127,8 +132,9 @@ void SerialControlPlane::Close() {
   const absl::Status destroyed =
       absl::CancelledError(absl::StrCat("job '", job_id_, "': the Job was destroyed"));
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     health_ = destroyed;
+    changed_.notify_all();
   }
   failure_->Notify(destroyed);
 }

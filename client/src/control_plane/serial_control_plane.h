@@ -1,15 +1,15 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "client/src/control_plane/control_plane.h"
 #include "client/src/control_plane/one_time_event.h"
 #include "muster/job_options.h"
@@ -62,22 +62,24 @@ class SerialControlPlane final : public ControlPlane {
     absl::StatusOr<std::string> result;
   };
 
-  // Returns an error if the process has left, or the Job was destroyed.
-  absl::Status CheckMember() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  uint64_t NextToken() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns an error if the process has left, or the Job was destroyed. Under the lock.
+  absl::Status CheckMember() const;
+  uint64_t NextToken();
 
   const std::string job_id_;
   const absl::Duration default_timeout_;
   const std::vector<Member> members_;
   const std::shared_ptr<OneTimeEvent<absl::Status>> failure_ =
       std::make_shared<OneTimeEvent<absl::Status>>();
-  mutable absl::Mutex mutex_;
-  absl::Status health_ ABSL_GUARDED_BY(mutex_);  // an error once the Job is destroyed
-  bool left_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t highest_token_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<std::string, LeaseScope>, WorkState> work_ ABSL_GUARDED_BY(mutex_);
+  // Not an absl::Mutex, whose waits may take their time-outs from the wall clock.
+  mutable std::mutex mutex_;  // guards all fields below
+  mutable std::condition_variable changed_;
+  absl::Status health_;  // an error once the Job is destroyed
+  bool left_ = false;
+  bool stop_asked_ = false;
+  bool stop_requested_ = false;
+  uint64_t highest_token_ = 0;
+  std::map<std::pair<std::string, LeaseScope>, WorkState> work_;
 };
 
 }  // namespace muster::internal

@@ -50,8 +50,9 @@ absl::Status RunStarted(const std::function<absl::Status()>& run) {
 void StartedCalls::Finish() {
   std::thread thread;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
+    changed_.notify_all();
     thread = std::move(thread_);
   }
   if (thread.joinable()) thread.join();
@@ -61,62 +62,59 @@ absl::StatusOr<std::shared_ptr<StartedCall>> StartedCalls::Start(
     std::function<absl::Status()> run) {
   auto call = std::make_shared<StartedCall>();
   call->run = std::move(run);
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (!thread_.joinable()) {
     absl::StatusOr<std::thread> thread = StartThread("run what is started", [this] { Work(); });
     if (!thread.ok()) return thread.status();
     thread_ = *std::move(thread);
   }
   queue_.push_back(call);
+  changed_.notify_all();
   return call;
 }
 
 bool StartedCalls::IsOwnThread() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return own_thread_ == std::this_thread::get_id();
 }
 
 bool StartedCalls::IsEmpty() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return queue_.empty();
 }
 
 absl::Status StartedCalls::AwaitAll(const Deadline& deadline) const {
   bool cancelled = false;
   const CancelWatch watch(deadline.cancellation(), [&] {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     cancelled = true;
+    changed_.notify_all();
   });
-  const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return cancelled || queue_.empty();
-  };
-  absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithTimeout(absl::Condition(&over), deadline.Left());
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait_until(lock, deadline.when(), [&] { return cancelled || queue_.empty(); });
   if (queue_.empty()) return absl::OkStatus();
   return cancelled ? absl::CancelledError("") : absl::DeadlineExceededError("");
 }
 
 // Returns the next call, or null after Finish(), once the queue is empty.
 std::shared_ptr<StartedCall> StartedCalls::Next() {
-  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || !queue_.empty();
-  };
-  absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(&has_work));
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
   return queue_.empty() ? nullptr : queue_.front();
 }
 
 void StartedCalls::Work() {
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     own_thread_ = std::this_thread::get_id();
   }
   while (const std::shared_ptr<StartedCall> call = Next()) {
     call->status = RunStarted(call->run);
     call->run = nullptr;   // destroys what the function owns
     call->ended.Notify();  // before operations that wait for an empty queue may run
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     queue_.pop_front();
+    changed_.notify_all();
   }
 }
 

@@ -3,15 +3,15 @@
 
 #include <unistd.h>
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "client/src/base/deadline.h"
 #include "muster/communicator.h"
@@ -55,12 +55,13 @@ class StartedCalls {
   void Work();
   std::shared_ptr<StartedCall> Next();
 
-  mutable absl::Mutex mutex_;
-  // The first one is running.
-  std::deque<std::shared_ptr<StartedCall>> queue_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_ ABSL_GUARDED_BY(mutex_);
-  std::thread::id own_thread_ ABSL_GUARDED_BY(mutex_);
+  // Not an absl::Mutex, whose waits may take their time-outs from the wall clock.
+  mutable std::mutex mutex_;  // guards all fields below
+  mutable std::condition_variable changed_;
+  std::deque<std::shared_ptr<StartedCall>> queue_;  // the first one is running
+  bool stopping_ = false;
+  std::thread thread_;
+  std::thread::id own_thread_;
 };
 
 // Returns the status of `run`, or INTERNAL if it throws.
