@@ -1,8 +1,10 @@
 #include "common/process/start_thread.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 
 namespace muster {
 
@@ -18,6 +20,21 @@ absl::Status StartDetachedThread(absl::string_view task, std::function<void()> r
   absl::StatusOr<std::thread> thread = StartThread(task, std::move(run));
   if (thread.ok()) thread->detach();
   return thread.status();
+}
+
+absl::Status CheckThreads(absl::string_view task, int count) {
+  absl::Notification all_started;
+  std::vector<std::thread> threads;
+  absl::Status status;
+  while (status.ok() && static_cast<int>(threads.size()) < count) {
+    absl::StatusOr<std::thread> thread =
+        StartThread(task, [&] { all_started.WaitForNotification(); });
+    status = thread.status();
+    if (thread.ok()) threads.push_back(*std::move(thread));
+  }
+  all_started.Notify();
+  for (std::thread& thread : threads) thread.join();
+  return status;
 }
 
 absl::Status ThreadStartError(absl::string_view task, const std::system_error& error) {

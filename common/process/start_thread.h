@@ -20,6 +20,10 @@ absl::StatusOr<std::thread> StartThread(absl::string_view task, std::function<vo
 // Starts a thread as above that is never joined.
 absl::Status StartDetachedThread(absl::string_view task, std::function<void()> run);
 
+// Returns the same error if the process cannot have `count` more threads at once. Starts and ends
+// them.
+absl::Status CheckThreads(absl::string_view task, int count);
+
 // Returns the same error for a library that threw `error` because it could not start a thread.
 absl::Status ThreadStartError(absl::string_view task, const std::system_error& error);
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code_note.h"
 #include "client/src/control_plane/fork_guard.h"
+#include "client/src/control_plane/grpc/grpc_threads.h"
 #include "client/src/control_plane/grpc/grpc_transport.h"
 #include "client/src/control_plane/grpc/resolve.h"
 #include "client/src/control_plane/remote_control_plane.h"
@@ -36,13 +37,18 @@ absl::Status ResolvingError(const JobOptions& options, const HostPort& address,
   return absl::IsDeadlineExceeded(error) ? WithExitCode(error, kExitCoordinatorLost) : error;
 }
 
+absl::Status JoiningError(const JobOptions& options, const absl::Status& why) {
+  return absl::Status(why.code(), absl::StrCat("joining job '", options.job, "' at ",
+                                               options.coordinator, ": ", why.message()));
+}
+
 absl::StatusOr<std::shared_ptr<CallerCredentials>> LoadCredentials(const JobOptions& options) {
+  absl::Status threads = CheckGrpcThreads();  // credentials of TLS begin gRPC
+  if (!threads.ok()) return JoiningError(options, threads);
   auto credentials = CallerCredentials::Load({options.token_file, options.tls_ca, options.tls_cert,
                                               options.tls_key, options.tls_server_name});
   if (credentials.ok()) return credentials;
-  return absl::Status(credentials.status().code(),
-                      absl::StrCat("joining job '", options.job, "' at ", options.coordinator, ": ",
-                                   credentials.status().message()));
+  return JoiningError(options, credentials.status());
 }
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& options,
@@ -58,6 +64,9 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& optio
   if (!credentials.ok()) return credentials.status();
   const absl::Status resolved = AwaitResolvable(*address, deadline);
   if (!resolved.ok()) return ResolvingError(options, *address, resolved);
+  if (absl::Status threads = CheckGrpcThreads(); !threads.ok()) {
+    return JoiningError(options, threads);
+  }
   return RemoteControlPlane::Join(MakeGrpcTransport(*address, *std::move(credentials)), options,
                                   deadline);
 }

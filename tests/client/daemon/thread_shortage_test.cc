@@ -29,9 +29,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kRanks = 2;
-// The threads that Live() starts: one resolves a name, two talk to the coordinator, one writes the
-// log, two serve the communicator, and one runs the started operation.
-constexpr int kThreadsPerRank = 7;
+// The threads that Live() has at once: two talk to the coordinator, one writes the log, two serve
+// the communicator, and one runs the started operation.
+constexpr int kThreadsPerRank = 6;
 
 int Threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -85,8 +85,7 @@ void Live(int rank, const std::string& coordinator, ThreadLimit* limit) {
   EXPECT_TRUE((*job)->Leave().ok());
 }
 
-// Runs all ranks in a process that may start `threads` more threads than it has. Returns whether it
-// needed more.
+// Runs all ranks in a process that may have `threads` more threads. Returns whether it needed more.
 bool AllLive(int threads) {
   const auto daemon = TestDaemon::Start();
   const std::string coordinator = absl::StrCat("localhost:", daemon->port());  // to be resolved

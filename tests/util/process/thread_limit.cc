@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <memory>
 
 #include "absl/strings/match.h"
 
@@ -12,7 +13,9 @@ namespace muster::testing {
 namespace {
 
 std::atomic<bool> limited{false};
+std::atomic<bool> of_all_threads{false};
 std::atomic<int> left{0};
+std::atomic<int> limits{0};  // how many there have been
 std::atomic<bool> refused{false};
 
 using Start = void* (*)(void*);
@@ -24,16 +27,36 @@ bool IsOfCxx(Start start) {
          absl::StrContains(info.dli_fname, "libstdc++");
 }
 
-bool MayBegin(Start start) {
-  if (!limited || !IsOfCxx(start) || left-- > 0) return true;
+bool Counts(Start start) { return limited && (of_all_threads || IsOfCxx(start)); }
+
+// Takes one of the threads that are left.
+bool TakePlace() {
+  if (left-- > 0) return true;
+  ++left;
   refused = true;
   return false;
 }
 
+// A thread that gives its place back when it ends.
+struct CountedThread {
+  Start start;
+  void* argument;
+  int limit;  // the value of `limits`
+};
+
+void* Run(void* thread) {
+  const std::unique_ptr<CountedThread> counted(static_cast<CountedThread*>(thread));
+  void* const result = counted->start(counted->argument);
+  if (counted->limit == limits) ++left;
+  return result;
+}
+
 }  // namespace
 
-ThreadLimit::ThreadLimit(int more) {
+ThreadLimit::ThreadLimit(int more, Of of) {
+  ++limits;
   left = more;
+  of_all_threads = of == Of::kAllThreads;
   refused = false;
   limited = true;
 }
@@ -51,5 +74,12 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
                               muster::testing::Start start, void* argument) {
   static const auto create =
       reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
-  return muster::testing::MayBegin(start) ? create(thread, attributes, start, argument) : EAGAIN;
+  using muster::testing::CountedThread;
+  if (!muster::testing::Counts(start)) return create(thread, attributes, start, argument);
+  if (!muster::testing::TakePlace()) return EAGAIN;
+  auto counted =
+      std::make_unique<CountedThread>(CountedThread{start, argument, muster::testing::limits});
+  const int result = create(thread, attributes, muster::testing::Run, counted.get());
+  if (result == 0) counted.release();
+  return result;
 }
