@@ -41,9 +41,10 @@ using internal::Random;
 using internal::SteadyTime;
 
 constexpr char kJob[] = "simulated";
-// The limit of groups that a member may keep beside the one in use, because it has not reported
-// their release: twice the number that members report together.
-constexpr size_t kMaxFanInGroups = 24;
+// The most groups that the coordinator may know. Beside the group in use, it knows the groups that
+// some member has not reported yet, as released or as closed. A member reports eight changes
+// together, so this leaves room for three reports.
+constexpr size_t kMostGroups = 24;
 
 int FromEnvironment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
@@ -280,7 +281,7 @@ TEST(PassingGroupsTest, AGroupPerStepDoesNotLeakMemory) {
   }
   job.Pass(absl::Seconds(1));
   const size_t end_bytes = BytesInUse();
-  EXPECT_LE(most_groups, kMaxFanInGroups);
+  EXPECT_LE(most_groups, kMostGroups);
   // Half of all steps leave less than a kilobyte at each member.
   EXPECT_LE(end_bytes, settled_bytes + size_t{1024} * members + (256 << 10));
   std::cout << members << " members, " << steps << " steps, one restart: at most " << most_groups
