@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/credentials/process_secret.h"
 #include "tests/server/service/test_job.h"
 
 namespace muster::testing {
@@ -14,6 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 // Rank 2 is the hostile member.
 class HostileMemberTest : public ::testing::Test {
@@ -31,6 +33,24 @@ class HostileMemberTest : public ::testing::Test {
       ASSERT_THAT(gathered, IsOk());
       EXPECT_THAT(gathered->payloads(), ElementsAre("of 0", "of 1", "of 2"));
     }
+  }
+  // Returns the report of a new launcher that shows the hostile member's secret, and pretends to
+  // know those of all others.
+  v1::ReportInquiryRequest LyingReport(uint64_t number) {
+    v1::ReportInquiryRequest report;
+    report.set_number(number);
+    report.mutable_launcher()->set_id(NewProcessSecret());
+    report.mutable_launcher()->set_node("node-a");
+    report.set_complete(true);
+    for (int rank = 0; rank < 3; ++rank) {
+      const bool own = &job_[rank] == &hostile_;
+      v1::RankObservation* const seen = report.add_ranks();
+      seen->set_secret(own ? hostile_.secret() : job_[rank].identity().incarnation());
+      seen->set_rank(static_cast<uint32_t>(rank));
+      seen->set_condition(v1::PROCESS_CONDITION_STOPPED);
+      report.mutable_launcher()->add_process_secrets(seen->secret());
+    }
+    return report;
   }
   absl::Status AttachAgainWith(const v1::Claim& claim) {
     v1::AttachRequest request = hostile_.AttachRequest();
@@ -148,6 +168,33 @@ TEST_F(HostileMemberTest, CannotReportAnotherMembersExit) {
   ASSERT_THAT(status, IsOk());
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(status->members(rank).state(), v1::MEMBER_STATE_RUNNING) << "rank " << rank;
+  }
+  ExpectUnharmed();
+}
+
+// It may say what it likes of its own process.
+TEST_F(HostileMemberTest, CannotReportOnAnotherMembersProcess) {
+  const auto begun = hostile_.Call(&Stub::RequestInquiry, v1::RequestInquiryRequest());
+  ASSERT_THAT(begun, IsOk());
+  ASSERT_THAT(hostile_.Call(&Stub::ReportInquiry, LyingReport(begun->number())), IsOk());
+  for (int launcher = 0; launcher < 9; ++launcher) {
+    EXPECT_THAT(
+        hostile_.Call(&Stub::ReportInquiry, LyingReport(begun->number())),
+        StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no member of this job")));
+  }
+  v1::ReportInquiryRequest honest;
+  honest.set_number(begun->number());
+  honest.mutable_launcher()->set_id(NewProcessSecret());
+  honest.mutable_launcher()->set_node("node-b");
+  for (int rank = 0; rank < 2; ++rank) honest.add_ranks()->set_secret(job_[rank].secret());
+  EXPECT_THAT(job_[0].Call(&Stub::ReportInquiry, honest), IsOk());
+  const auto latest = hostile_.Call(&Stub::GetInquiry, v1::GetInquiryRequest());
+  ASSERT_THAT(latest, IsOk());
+  ASSERT_THAT(latest->reports(), SizeIs(2));
+  for (const v1::LauncherReport& report : latest->reports()) {
+    const bool lies = report.launcher().node() == "node-a";
+    ASSERT_THAT(report.ranks(), SizeIs(lies ? 1 : 2));
+    if (lies) EXPECT_EQ(report.ranks(0).rank(), 2u);
   }
   ExpectUnharmed();
 }
