@@ -13,10 +13,12 @@ namespace muster::testing {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Property;
 
 // The errors for callers that the daemon does not know.
 const auto kRejected =
@@ -177,6 +179,28 @@ TEST_F(StrangerTest, CannotReportAStop) {
   report.set_secret(status_.members(1).member().incarnation());
   report.set_state(v1::PROCESS_STATE_STOPPED);
   EXPECT_THAT(stranger_.Call(&Stub::ReportProcessState, report), IsOk());
+  ExpectUnharmed();
+}
+
+// A launcher may report processes at any time, and give one of them up.
+TEST_F(StrangerTest, CannotGiveUpAFormedJob) {
+  v1::ReportProcessStateRequest started;
+  started.set_job_id("default");
+  started.set_state(v1::PROCESS_STATE_RUNNING);
+  for (int process = 0; process < 3; ++process) {
+    started.set_secret(NewProcessSecret());
+    EXPECT_THAT(stranger_.Call(&Stub::ReportProcessState, started), IsOk());
+  }
+  v1::ReportExitRequest given_up;
+  given_up.set_job_id("default");
+  given_up.set_secret(started.secret());
+  given_up.set_exit_code(3);
+  given_up.set_given_up("because I say so");
+  EXPECT_THAT(stranger_.Call(&Stub::ReportExit, given_up), IsOk());
+  const auto status = GetStatus(stranger_.stub(), "", /*with_timeline=*/true);
+  ASSERT_THAT(status, IsOk());
+  EXPECT_THAT(status->timeline(),
+              Each(Property(&v1::TimelineEntry::text, Not(HasSubstr("the job fails in")))));
   ExpectUnharmed();
 }
 
