@@ -90,6 +90,7 @@ class Buffer final : public gloo::transport::UnboundBuffer {
   ~Buffer() override = default;
 
   void recv(int peer, uint64_t slot, size_t, size_t) override {
+    if (connections_->IsBroken(peer)) throw std::runtime_error("the connection is broken");
     peer_ = peer;
     slot_ = slot;
     connections_->Post(peer, slot, ptr, size);
@@ -192,6 +193,14 @@ TEST_F(ConnectionMonitorTest, AnIncompleteNoticeIsIgnored) {
 TEST_F(ConnectionMonitorTest, PeersWithBrokenConnectionsAreNotNotified) {
   Break(2);
   EXPECT_THAT(rank0().Notify(EndNotice{0, true, "its reason"}, {1, 2, 3}), ElementsAre(2));
+}
+
+TEST_F(ConnectionMonitorTest, AConnectionThatWasBrokenBeforeEndsThatPeerAlone) {
+  const auto connections = std::make_shared<Connections>(0, kRanks);
+  connections->Break(2);
+  ConnectionMonitor monitor(connections);
+  EXPECT_THAT(monitor.EndedPeers(), ElementsAre(Ended(2, Eq(std::nullopt))));
+  EXPECT_THAT(monitor.Notify(EndNotice{0, true, "its reason"}, {1, 2, 3}), ElementsAre(2));
 }
 
 TEST_F(ConnectionMonitorTest, APeerThatDoesNotReadBreaksNoOtherConnection) {
