@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/api/answer_size.h"
+#include "tests/simulation/world/stranger.h"
 
 namespace muster::simulation {
 namespace {
@@ -39,13 +41,19 @@ void Cluster::Start() {
   LaunchAll();
 }
 
+// If processes are replaced, the last one starts late. Then there is time to replace one before the
+// epoch forms. If a launcher lies, the last one may start after the job would fail because of that.
+absl::Duration Cluster::LateStart() const {
+  const bool is_lied_to = setting_->lying_launcher && Random(setting_->seed, "late").Chance(0.5);
+  if (is_lied_to) return absl::Seconds(7);
+  return setting_->replacements ? absl::Seconds(3) : absl::ZeroDuration();
+}
+
 void Cluster::LaunchAll() {
   for (uint32_t place = 0; place < setting_->size; ++place) {
     ++launches_pending_;
-    // If processes are replaced, the last one starts late. Then there is time to replace one before
-    // the epoch forms.
-    const bool late = setting_->replacements && place + 1 == setting_->size;
-    const absl::Duration least = absl::Seconds(late ? 3 : 0);
+    const bool last = place + 1 == setting_->size;
+    const absl::Duration least = last ? LateStart() : absl::ZeroDuration();
     simulation_->clock.After(random_.Between(least, least + absl::Seconds(1)),
                              [this, place] { Launch(place); });
   }
@@ -111,11 +119,22 @@ void Cluster::PauseDaemon(absl::Duration length) {
   current()->PauseUntil(simulation_->now() + length);
 }
 
+Daemon* Cluster::Listening() {
+  Daemon* const daemon = current();
+  if (daemon == nullptr || !daemon->alive()) return nullptr;
+  return daemon->paused_until() > simulation_->now() ? nullptr : daemon;
+}
+
 void Cluster::SendAsStranger(uint64_t choice) {
-  if (current() == nullptr || !current()->alive()) return;
-  if (current()->paused_until() > simulation_->now()) return;
+  if (Listening() == nullptr) return;
   simulation_->Trace("a stranger calls daemon ", daemons_.rbegin()->first);
-  current()->ReceiveFromStranger(choice);
+  Listening()->ReceiveFromStranger(choice);
+}
+
+void Cluster::SendAsLyingLauncher(uint64_t choice) {
+  if (Listening() == nullptr) return;
+  simulation_->Trace("a lying launcher calls daemon ", daemons_.rbegin()->first);
+  Listening()->ReceiveFromLyingLauncher(choice);
 }
 
 void Cluster::SplitDaemon(uint64_t places, absl::Duration length) {
@@ -382,14 +401,25 @@ bool LostItsPlace(const std::optional<absl::Status>& outcome) {
   return outcome && (absl::IsAlreadyExists(*outcome) || absl::IsFailedPrecondition(*outcome));
 }
 
+// Returns whether the job has not formed because a stranger has given up a process of its own.
+bool WasGivenUp(const std::optional<absl::Status>& outcome) {
+  return outcome && absl::IsAborted(*outcome) && absl::StrContains(outcome->message(), kLie);
+}
+
 }  // namespace
+
+// Returns whether this program may end with an error.
+bool Cluster::MayFail(const Program& program) const {
+  if (setting_->leftovers) return program.of_earlier_run() || LostItsPlace(program.outcome());
+  const bool has_formed = std::any_of(programs_.begin(), programs_.end(),
+                                      [](const auto& other) { return other->in_epoch(); });
+  if (setting_->lying_launcher && !has_formed && WasGivenUp(program.outcome())) return true;
+  return !setting_->harmless();
+}
 
 void Cluster::CheckEnd() {
   for (const auto& program : programs_) {
-    const bool must_succeed =
-        setting_->harmless() || (setting_->leftovers && !program->of_earlier_run());
-    if (!must_succeed || program->outcome() == absl::OkStatus()) continue;
-    if (setting_->leftovers && LostItsPlace(program->outcome())) continue;
+    if (program->outcome() == absl::OkStatus() || MayFail(*program)) continue;
     simulation_->Violation("nothing happened that a job must not survive, and process ",
                            program->process().id(), " ends with ",
                            program->outcome() ? program->outcome()->ToString() : "nothing");

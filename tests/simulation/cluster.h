@@ -51,6 +51,8 @@ class Cluster {
   void RejoinUnasked(uint32_t place);
   // Sends the daemon a message from a process that is no member. `choice` decides which message.
   void SendAsStranger(uint64_t choice);
+  // Sends the daemon reports about processes that do not exist. `choice` decides which reports.
+  void SendAsLyingLauncher(uint64_t choice);
   // Starts a newer process at a place. The older process goes on, is cut off, or has just died.
   enum class Older { kGoesOn, kIsCutOff, kDies };
   void ReplaceProcess(uint32_t place, Older older, absl::Duration length);
@@ -84,6 +86,7 @@ class Cluster {
   void StartDaemon();
   Program* NewProgram(uint32_t place);
   void End(Program* program, bool silent);
+  absl::Duration LateStart() const;
   void LaunchAll();
   void RouteAll();
   void Launch(uint32_t place);
@@ -93,6 +96,9 @@ class Cluster {
   internal::MemberOptions OptionsOf(ProcessId id, uint32_t place);
   core::Options DaemonOptions();
   Daemon* current() { return daemons_.empty() ? nullptr : daemons_.rbegin()->second.get(); }
+  // Returns the current daemon, or null if it is dead or stopped.
+  Daemon* Listening();
+  bool MayFail(const Program& program) const;
   // Returns the program at this place, or null if its process has ended.
   Program* Running(uint32_t place);
 

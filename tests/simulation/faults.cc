@@ -52,6 +52,17 @@ Fault DrawFaultOfAskedProcess(const Setting& setting, Random& random) {
   return fault;
 }
 
+// Draws reports about processes that do not exist: mostly while the job forms, and sometimes before
+// any launcher has reported a process that does.
+Fault DrawLies(const Setting& setting, Random& random) {
+  Fault fault = DrawFault(Fault::kLyingLauncher, setting, random);
+  if (random.Chance(0.8)) {
+    fault.at = random.Between(absl::ZeroDuration(), absl::Seconds(3));
+    fault.after_answer = false;
+  }
+  return fault;
+}
+
 // Makes the fault happen now.
 void Apply(const Fault& fault, Cluster* cluster) {
   const bool one_of_four = fault.choice % 4 == 0;
@@ -85,6 +96,8 @@ void Apply(const Fault& fault, Cluster* cluster) {
       return cluster->Churn(absl::Minutes(3));
     case Fault::kStranger:
       return cluster->SendAsStranger(fault.choice);
+    case Fault::kLyingLauncher:
+      return cluster->SendAsLyingLauncher(fault.choice);
     case Fault::kNewRun:
       return cluster->StartAgain(fault.choice, /*old_daemon_stays=*/one_of_four, fault.length);
   }
@@ -109,6 +122,8 @@ std::vector<Fault> DrawFaults(const Setting& setting) {
   if (setting.restarts && random.Chance(0.3)) {
     faults.push_back(DrawFaultOfAskedProcess(setting, random));
   }
+  Random lies(setting.seed, "lies");
+  for (int i = 0; setting.lying_launcher && i < 4; ++i) faults.push_back(DrawLies(setting, lies));
   return faults;
 }
 

@@ -29,6 +29,7 @@ struct Fault {
     kChurn,          // processes come and go
     kNewRun,         // the job is started again
     kStranger,       // a process that is no member sends something
+    kLyingLauncher,  // it reports processes that do not exist
   };
 
   Kind kind = kCut;

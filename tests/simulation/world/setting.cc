@@ -63,6 +63,8 @@ void DrawMore(Setting* setting) {
   Random passing(setting->seed, "passing");
   setting->passing_groups = !setting->leftovers && !setting->hostile && !setting->split &&
                             !setting->early_leave && passing.Chance(0.5);
+  Random liar(setting->seed, "lying launcher");
+  setting->lying_launcher = !setting->leftovers && liar.Chance(0.2);
 }
 
 }  // namespace
@@ -113,6 +115,7 @@ std::string Setting::Describe() const {
   if (node_fanin) words.push_back(apart ? "one apart from its node" : "arrivals by node");
   if (slow_starts) words.push_back("slow starts");
   if (passing_groups) words.push_back("passing groups");
+  if (lying_launcher) words.push_back("a lying launcher");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults, " faults: ",
                       words.empty() ? "a bad network only" : absl::StrJoin(words, ", "));

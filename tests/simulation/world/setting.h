@@ -54,6 +54,7 @@ struct Setting {
   bool apart = false;               // but the first one shares no memory with the others
   bool slow_starts = false;         // processes attach long after their launchers have started them
   bool passing_groups = false;      // programs release groups and create them again
+  bool lying_launcher = false;      // a stranger reports processes that do not exist
   uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 
   // Returns whether the schedule has no event that may fail a call: every call succeeds in the end.

@@ -140,9 +140,9 @@ bool Daemon::AllPlacesAreTaken() const {
 // While a place is free, a stranger may take it as any process may, so its report is not sent.
 void Daemon::ReportAsStranger(const v1::ReportExitRequest& report) {
   if (!report.given_up().empty() && !AllPlacesAreTaken()) return;
-  is_misled_ = true;
+  must_go_on_ = true;
   Report(report);
-  is_misled_ = false;
+  must_go_on_ = false;
 }
 
 void Daemon::AttachStranger(const v1::AttachRequest& request) {
@@ -169,14 +169,36 @@ void Daemon::CallAsStranger(const internal::Request& request) {
 }
 
 void Daemon::ReceiveFromStranger(uint64_t choice) {
+  CheckIgnored([&](const core::JobStatus& status) {
+    std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
+                          [this](const v1::ReportExitRequest& r) { ReportAsStranger(r); },
+                          [this](const v1::ReportProcessStateRequest& r) { Report(r); },
+                          [this](const internal::Request& r) { CallAsStranger(r); }},
+               DrawGuess(choice, core_.options().instance, status));
+  });
+}
+
+// The processes that a forming daemon hears of first have the places, whether they exist or not. If
+// these are the job's own, or the job has formed, a stranger's reports must have no effect.
+void Daemon::ReceiveFromLyingLauncher(uint64_t choice) {
+  CheckIgnored([&](const core::JobStatus& status) {
+    const bool own_came_first = !was_lied_to_ && AllPlacesAreTaken();
+    was_lied_to_ = true;
+    must_go_on_ = status.epoch || own_came_first;
+    for (const Guess& lie : DrawLies(choice)) {
+      std::visit(Overloaded{[this](const v1::ReportExitRequest& r) { Report(r); },
+                            [this](const v1::ReportProcessStateRequest& r) { Report(r); },
+                            [](const auto&) {}},
+                 lie);
+    }
+    must_go_on_ = false;
+  });
+}
+
+void Daemon::CheckIgnored(absl::FunctionRef<void(const core::JobStatus&)> send) {
   Tick();  // does first what is due by now, which the message does not cause
   const core::JobStatus before = core_.GetStatus(Now());
-  const Guess guess = DrawGuess(choice, core_.options().instance, before);
-  std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
-                        [this](const v1::ReportExitRequest& r) { ReportAsStranger(r); },
-                        [this](const v1::ReportProcessStateRequest& r) { Report(r); },
-                        [this](const internal::Request& r) { CallAsStranger(r); }},
-             guess);
+  send(before);
   if (SnapshotOf(core_.GetStatus(Now())) == SnapshotOf(before)) return;
   simulation_->Violation("daemon ", id_, " lets a stranger change the job from\n",
                          SnapshotOf(before), "to\n", SnapshotOf(core_.GetStatus(Now())));
@@ -186,15 +208,26 @@ void Daemon::Apply(const core::Effects& effects) {
   for (const core::LogLine& line : effects.log) {
     simulation_->Trace("daemon ", id_, ": ", line.text);
     CheckText(line.text);
-    if (is_misled_ && absl::StrContains(line.text, "the job fails in")) {
-      simulation_->Violation("daemon ", id_, " gives the job up because a stranger says so");
-    }
+    CheckGivesUp(line.text);
   }
   for (const core::Reply& reply : effects.replies) Deliver(reply);
   for (const core::StreamEvent& event : effects.events) Deliver(event);
   for (const core::StreamEnd& end : effects.ends) Deliver(end);
   if (core_.options().min_world_size != 0) CheckReforming();
   Arm();
+}
+
+// Checks that the daemon gives the job up only if a stranger can make it do so. No launcher of the
+// job gives a process up.
+void Daemon::CheckGivesUp(absl::string_view line) {
+  const bool will_fail = absl::StrContains(line, "the job fails in");
+  const bool fails = absl::StrContains(line, "the job has failed: it cannot form");
+  if (will_fail && must_go_on_) {
+    simulation_->Violation("daemon ", id_, " gives the job up because a stranger says so");
+  }
+  if (fails && (!was_lied_to_ || core_.GetStatus(Now()).epoch)) {
+    simulation_->Violation("daemon ", id_, " has given the job up: ", line);
+  }
 }
 
 // Checks that a text has no control characters, since people read it on terminals and in logs.

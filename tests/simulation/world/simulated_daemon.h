@@ -54,6 +54,9 @@ class Daemon {
   // Sends the core a message from a process that is no member; `choice` decides which. Checks that
   // it changes nothing for the members.
   void ReceiveFromStranger(uint64_t choice);
+  // Sends the core reports about processes that do not exist; `choice` decides which. Checks that
+  // they change nothing for the members, except that they may end a job that is still forming.
+  void ReceiveFromLyingLauncher(uint64_t choice);
 
   // Ends the process: no later event has an effect.
   void Kill() { alive_ = false; }
@@ -80,6 +83,9 @@ class Daemon {
   // Returns whether the job has no free place: as many processes have attached, or are reported as
   // started, as there are places.
   bool AllPlacesAreTaken() const;
+  // Calls `send` with the current status. Checks that what it sends changes nothing for the
+  // members.
+  void CheckIgnored(absl::FunctionRef<void(const core::JobStatus&)> send);
   void ReportAsStranger(const v1::ReportExitRequest& report);
   void AttachStranger(const v1::AttachRequest& request);
   void CallAsStranger(const internal::Request& request);
@@ -88,6 +94,7 @@ class Daemon {
   void Deliver(const core::StreamEvent& event);
   void Deliver(const core::StreamEnd& end);
   void CheckText(absl::string_view text);
+  void CheckGivesUp(absl::string_view line);
   void CheckReforming();
   void Arm();
   void Ring(core::Time due);
@@ -113,7 +120,9 @@ class Daemon {
   core::WaiterId strangers_call_ = 0;
   std::set<std::string> started_;  // reported by launchers, not attached yet
   std::set<std::string> came_;     // processes that have attached here
-  bool is_misled_ = false;         // true while a stranger's report is in the core
+  // True while the core gets a stranger's report upon which it must not give the job up.
+  bool must_go_on_ = false;
+  bool was_lied_to_ = false;  // a stranger has reported processes that do not exist
 };
 
 }  // namespace muster::simulation

@@ -71,7 +71,7 @@ class Stranger {
     report.set_job_id(kJob);
     report.set_secret(Secret());
     if (random_.Chance(0.5)) report.set_exit_code(1);
-    report.set_given_up("a stranger says so");
+    report.set_given_up(kLie);
     return report;
   }
 
@@ -156,6 +156,28 @@ class Stranger {
 
 Guess DrawGuess(uint64_t choice, uint64_t daemon_instance, const core::JobStatus& status) {
   return Stranger(choice, daemon_instance, status).Draw();
+}
+
+std::vector<Guess> DrawLies(uint64_t choice) {
+  Random random(choice, "lies");
+  std::vector<Guess> lies;
+  const uint32_t processes = 1 + random.Pick(8);
+  const auto secret_of = [](uint32_t process) { return absl::StrFormat("invented %07d", process); };
+  for (uint32_t process = 0; process < processes; ++process) {
+    v1::ReportProcessStateRequest started;
+    started.set_job_id(kJob);
+    started.set_secret(secret_of(process));
+    started.set_state(random.Chance(0.8) ? v1::PROCESS_STATE_RUNNING : v1::PROCESS_STATE_STOPPED);
+    lies.emplace_back(started);
+  }
+  if (random.Chance(0.4)) return lies;
+  v1::ReportExitRequest ended;
+  ended.set_job_id(kJob);
+  ended.set_secret(secret_of(random.Pick(processes)));
+  if (random.Chance(0.5)) ended.set_exit_code(1);
+  ended.set_given_up(kLie);
+  lies.emplace_back(ended);
+  return lies;
 }
 
 }  // namespace muster::simulation
