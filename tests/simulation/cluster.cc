@@ -1,6 +1,7 @@
 #include "tests/simulation/cluster.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -17,6 +18,7 @@ constexpr absl::Duration kProcessNotice = absl::Milliseconds(50);
 constexpr absl::Duration kHostNotice = absl::Seconds(15);
 constexpr absl::Duration kLauncherRetry = absl::Milliseconds(50);
 constexpr absl::Duration kClockError = absl::Hours(1);
+constexpr absl::Duration kGroupsInterval = absl::Milliseconds(100);
 
 std::function<uint64_t()> Numbers(uint64_t seed, std::string purpose) {
   return [random = Random(seed, purpose)]() mutable { return random.Next(); };
@@ -39,6 +41,7 @@ void Cluster::Start() {
   simulation_->clock.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
                            [this] { StartDaemon(); });
   LaunchAll();
+  if (setting_->endless_groups) WatchGroups();
 }
 
 // If processes are replaced, the last one starts late. Then there is time to replace one before the
@@ -135,6 +138,28 @@ void Cluster::SendAsLyingLauncher(uint64_t choice) {
   if (Listening() == nullptr) return;
   simulation_->Trace("a lying launcher calls daemon ", daemons_.rbegin()->first);
   Listening()->ReceiveFromLyingLauncher(choice);
+}
+
+void Cluster::WatchGroups() {
+  if (Over()) return;
+  if (Listening() != nullptr) CheckGroups();
+  simulation_->clock.After(kGroupsInterval, [this] { WatchGroups(); });
+}
+
+// Counts what dead processes knew when they died: the daemon may still know that too.
+void Cluster::CheckGroups() {
+  const auto at_daemon = current()->CountGroups();
+  if (!at_daemon) return;
+  const auto& [epoch, count] = *at_daemon;
+  std::set<internal::MemberEpochs::Groups::key_type> known;
+  for (const auto& process : processes_) {
+    const internal::MemberEpochs& epochs = process->member().epochs();
+    if (!epochs.IsIn({epoch.number, epoch.nonce})) continue;
+    for (const auto& [name, group] : epochs.groups()) known.insert(name);
+  }
+  if (count <= known.size()) return;
+  simulation_->Violation("daemon ", daemons_.rbegin()->first, " knows ", count,
+                         " groups, and its members know only ", known.size());
 }
 
 void Cluster::SplitDaemon(uint64_t places, absl::Duration length) {

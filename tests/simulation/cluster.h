@@ -98,6 +98,9 @@ class Cluster {
   Daemon* current() { return daemons_.empty() ? nullptr : daemons_.rbegin()->second.get(); }
   // Returns the current daemon, or null if it is dead or stopped.
   Daemon* Listening();
+  // Checks from time to time that the daemon knows no group that all members have forgotten.
+  void WatchGroups();
+  void CheckGroups();
   bool MayFail(const Program& program) const;
   // Returns the program at this place, or null if its process has ended.
   Program* Running(uint32_t place);

@@ -120,6 +120,8 @@ class MemberCore {
   // the coordinator announced. Returns SteadyTime::max() without a session, because then this
   // process learns of no loss.
   SteadyTime LossKnownBy(SteadyTime since) const { return stream_.LossKnownBy(since); }
+  // Returns the member's epochs and groups, for tests.
+  const MemberEpochs& epochs() const { return epochs_; }
   // Returns the coordinator's limits. Valid once joined.
   const v1::Limits& limits() const { return stream_.limits(); }
 

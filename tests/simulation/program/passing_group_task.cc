@@ -1,5 +1,6 @@
 #include "tests/simulation/program/passing_group_task.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,26 +12,37 @@ namespace muster::simulation {
 using internal::MemberCore;
 using internal::SteadyTime;
 
+namespace {
+
+constexpr size_t kSteps = 12;
+constexpr size_t kEndlessSteps = 40;
+constexpr absl::Duration kPollInterval = absl::Milliseconds(100);
+
+}  // namespace
+
 PassingGroupTask::PassingGroupTask(ProgramState* program_state, const Place& place, OnEnd on_end)
-    : ProgramTask(program_state, place, std::move(on_end)) {
+    : ProgramTask(program_state, place, std::move(on_end)),
+      endless_(program_state->setting->endless_groups) {
   Random random(program_state->setting->seed ^ place.epoch.nonce, "passing groups");
-  for (size_t step = 0; step < kSteps; ++step) names_.push_back(random.Pick(3));
+  const size_t steps = endless_ ? kEndlessSteps : kSteps;
+  for (size_t step = 0; step < steps; ++step) kinds_.push_back(random.Pick(3));
 }
 
 void PassingGroupTask::Start() {
   program_state_->Later([this] { MoveOn(); });
 }
 
-// Returns the group of a step. Group 0 has all ranks, group 1 all but the last, group 2 ranks 1 and
-// 0.
+size_t PassingGroupTask::NumberOf(size_t step) const { return endless_ ? step : kinds_[step]; }
+
+// Returns the group of a step. Kind 0 has all ranks, kind 1 all but the last, kind 2 ranks 1 and 0.
 internal::GroupId PassingGroupTask::GroupOf(size_t step) const {
-  const size_t name = names_[step];
+  const size_t kind = kinds_[step];
   std::vector<int> ranks;
-  const int size = name == 0 ? place_.world_size : name == 1 ? place_.world_size - 1 : 2;
+  const int size = kind == 0 ? place_.world_size : kind == 1 ? place_.world_size - 1 : 2;
   for (int rank = 0; rank < size; ++rank) {
-    ranks.insert(name == 2 ? ranks.begin() : ranks.end(), rank);
+    ranks.insert(kind == 2 ? ranks.begin() : ranks.end(), rank);
   }
-  return {place_.epoch, absl::StrCat("passing ", name), std::move(ranks)};
+  return {place_.epoch, absl::StrCat("passing ", NumberOf(step)), std::move(ranks)};
 }
 
 bool PassingGroupTask::TakesPart(size_t step) const {
@@ -50,11 +62,11 @@ std::string PassingGroupTask::Name() const {
 }
 
 void PassingGroupTask::DropSome(double chance) {
-  for (const size_t name : std::set<size_t>(held_)) {
+  for (const size_t number : std::set<size_t>(held_)) {
     if (!program_state_->random.Chance(chance)) continue;
-    held_.erase(name);
+    held_.erase(number);
     size_t step = 0;
-    while (names_[step] != name) ++step;
+    while (NumberOf(step) != number) ++step;
     program_state_->simulation->Trace("process ", program_state_->process->id(), " lets '",
                                       GroupOf(step).name, "' go");
     program_state_->process->Run(
@@ -63,10 +75,24 @@ void PassingGroupTask::DropSome(double chance) {
 }
 
 void PassingGroupTask::MoveOn() {
-  while (next_ < kSteps && !TakesPart(next_)) ++next_;
-  if (next_ < kSteps) return CallNext();
+  while (next_ < kinds_.size() && !TakesPart(next_)) ++next_;
+  if (next_ < kinds_.size()) return CallNext();
   DropSome(1);
-  End(absl::OkStatus());
+  endless_ ? AwaitForgotten() : End(absl::OkStatus());
+}
+
+bool PassingGroupTask::KnowsPassingGroup() const {
+  const auto& groups = program_state_->process->member().epochs().groups();
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const auto& entry) { return IsPassing(entry.first.first); });
+}
+
+// Ends the task when this process has forgotten all groups that it has released. If it keeps one,
+// the job hangs.
+void PassingGroupTask::AwaitForgotten() {
+  const absl::Status health = program_state_->process->member().HealthOf(place_.epoch);
+  if (!health.ok() || !KnowsPassingGroup()) return End(health);
+  program_state_->After(kPollInterval, [this] { AwaitForgotten(); });
 }
 
 void PassingGroupTask::CallNext() {
@@ -75,7 +101,7 @@ void PassingGroupTask::CallNext() {
   internal::CollectiveCall call;
   call.kind = internal::CollectiveKind::kAllGather;
   call.payload = PayloadOf(next_, place_.rank);
-  const bool is_new = held_.insert(names_[next_]).second;
+  const bool is_new = held_.insert(NumberOf(next_)).second;
   const internal::CallId id = program_state_->process->Call(
       Name(), timeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId id) {

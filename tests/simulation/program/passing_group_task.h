@@ -22,6 +22,9 @@ inline bool IsPassing(absl::string_view group) { return absl::StartsWith(group, 
 // again. All ranks take the same steps in the same order. Each step's answer must consist of what
 // the ranks contribute to this step. A daemon that confused a group with a later or earlier one of
 // the same ranks would mix them up.
+//
+// If groups are without end, each step has a group of another name, and the task ends once this
+// process has forgotten all of them.
 class PassingGroupTask final : public ProgramTask {
  public:
   PassingGroupTask(ProgramState* program_state, const Place& place, OnEnd on_end);
@@ -29,19 +32,22 @@ class PassingGroupTask final : public ProgramTask {
   void Start() override;
 
  private:
-  static constexpr size_t kSteps = 12;
-
   void MoveOn();
   void CallNext();
   void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
   void DropSome(double chance);
+  void AwaitForgotten();
+  bool KnowsPassingGroup() const;
   bool TakesPart(size_t step) const;
+  // Returns the number of the step's group. Steps of the same number have the same group.
+  size_t NumberOf(size_t step) const;
   internal::GroupId GroupOf(size_t step) const;
   std::string PayloadOf(size_t step, int rank) const;
   std::string Name() const;
 
-  std::vector<size_t> names_;  // by step
-  std::set<size_t> held_;      // names of the groups that this rank has a handle of
+  const bool endless_;
+  std::vector<size_t> kinds_;  // by step: which ranks take part
+  std::set<size_t> held_;      // numbers of the groups that this rank has a handle of
   size_t next_ = 0;
   int tries_ = 0;
 };

@@ -63,6 +63,8 @@ void DrawMore(Setting* setting) {
   Random passing(setting->seed, "passing");
   setting->passing_groups = !setting->leftovers && !setting->hostile && !setting->split &&
                             !setting->early_leave && passing.Chance(0.5);
+  Random endless(setting->seed, "endless groups");
+  setting->endless_groups = setting->passing_groups && endless.Chance(0.3);
   Random liar(setting->seed, "lying launcher");
   setting->lying_launcher = !setting->leftovers && liar.Chance(0.2);
 }
@@ -114,7 +116,7 @@ std::string Setting::Describe() const {
   if (fewer_places) words.push_back("fewer places");
   if (node_fanin) words.push_back(apart ? "one apart from its node" : "arrivals by node");
   if (slow_starts) words.push_back("slow starts");
-  if (passing_groups) words.push_back("passing groups");
+  if (passing_groups) words.push_back(endless_groups ? "groups without end" : "passing groups");
   if (lying_launcher) words.push_back("a lying launcher");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults, " faults: ",

@@ -53,7 +53,8 @@ struct Setting {
   bool node_fanin = false;          // processes of a node arrive at collectives together;
   bool apart = false;               // but the first one shares no memory with the others
   bool slow_starts = false;         // processes attach long after their launchers have started them
-  bool passing_groups = false;      // programs release groups and create them again
+  bool passing_groups = false;      // programs release groups and create them again,
+  bool endless_groups = false;      // or name another one at each step
   bool lying_launcher = false;      // a stranger reports processes that do not exist
   uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 

@@ -238,6 +238,12 @@ void Daemon::CheckText(absl::string_view text) {
                          " bytes: ", absl::CHexEscape(text.substr(0, 200)));
 }
 
+std::optional<std::pair<core::EpochId, size_t>> Daemon::CountGroups() const {
+  const core::JobStatus status = core_.GetStatus(Now());
+  if (!status.epoch) return std::nullopt;
+  return std::pair(*status.epoch, core_.Measure(Now()).groups);
+}
+
 // Checks that a broken epoch is followed by another one, or by the end of the job, within the time
 // that the core allows.
 void Daemon::CheckReforming() {

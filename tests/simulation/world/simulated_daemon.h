@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -70,6 +71,8 @@ class Daemon {
 
   // Returns the number of parked calls and open streams.
   size_t open() const { return calls_.size() + streams_.size(); }
+  // Returns the epoch and how many groups are known in it, or nullopt before the first epoch.
+  std::optional<std::pair<core::EpochId, size_t>> CountGroups() const;
 
  private:
   // Records an input and passes it to the core. All inputs go through here.
