@@ -66,6 +66,7 @@ class Cluster {
   void EndFaults();
 
   Network& network() { return network_; }
+  const Checks& checks() const { return checks_; }
   // Returns the place at which the process was started.
   uint32_t PlaceOf(ProcessId process) const { return started_at_.at(process); }
 

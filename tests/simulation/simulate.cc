@@ -2,12 +2,14 @@
 //   simulate --count=100000            from --first (default 1)
 //   simulate --seed=N                  prints that schedule as it unfolds
 //   simulate --seed=N --without=0,2    the same without some of its faults
+//   simulate --seed=N --node-fanin=0   the same, but ranks of a node do not arrive together
 // Stops at the first schedule that breaks an invariant. Then removes every fault that the failure
 // does not need, and prints what is left.
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,13 +75,15 @@ int Main(int argc, char** argv) {
   uint64_t count = 10'000;
   uint64_t seed = 0;
   std::vector<size_t> without;
+  std::optional<bool> node_fanin;
   app.add_option("--first", first, "the first seed");
   app.add_option("--count", count, "how many schedules");
   app.add_option("--seed", seed, "prints this one schedule");
   app.add_option("--without", without, "numbers of faults to leave out")->delimiter(',');
+  app.add_option("--node-fanin", node_fanin, "whether ranks of a node arrive together (1 or 0)");
   CLI11_PARSE(app, argc, argv);
   if (seed == 0) return RunMany(first, count);
-  return Print({seed, true, {without.begin(), without.end()}});
+  return Print({seed, true, {without.begin(), without.end()}, node_fanin});
 }
 
 }  // namespace

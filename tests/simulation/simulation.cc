@@ -39,7 +39,8 @@ void RunAftermath(SimulationState* simulation) {
 }  // namespace
 
 Result Simulate(const Options& options) {
-  const Setting setting = DrawSetting(options.seed);
+  Setting setting = DrawSetting(options.seed);
+  setting.node_fanin = options.node_fanin.value_or(setting.node_fanin);
   SimulationState simulation(options.verbose);
   simulation.Trace("seed ", options.seed, ": ", setting.Describe());
   Cluster cluster(&setting, &simulation);
@@ -52,7 +53,9 @@ Result Simulate(const Options& options) {
     RunAftermath(&simulation);
     cluster.CheckEnd();
   }
-  return {simulation.violations(), faults.size(), simulation.clock.steps()};
+  const Checks& checks = cluster.checks();
+  return {simulation.violations(),  faults.size(),           simulation.clock.steps(),
+          checks.results.results(), checks.results.epochs(), checks.node_calls};
 }
 
 Options Shrink(Options options) {

@@ -2,6 +2,8 @@
 #define MUSTER_TESTS_SIMULATION_SIMULATION_H_
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,12 +14,16 @@ struct Options {
   uint64_t seed = 1;
   bool verbose = false;             // prints the schedule
   std::set<size_t> without_faults;  // indices of faults to leave out
+  std::optional<bool> node_fanin;   // whether ranks of a node arrive together; unset: by the seed
 };
 
 struct Result {
   std::vector<std::string> violations;
   size_t faults = 0;
   uint64_t steps = 0;
+  std::map<std::string, std::string> results;  // see CallResults
+  std::set<uint64_t> epochs;                   // nonces of those that programs were in
+  uint64_t node_calls = 0;                     // calls for several ranks of a node
 };
 
 // Runs one schedule until every process has ended. The same options give the same schedule.

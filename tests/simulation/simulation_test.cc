@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
+#include "tests/simulation/world/setting.h"
 
 namespace muster::simulation {
 namespace {
@@ -26,6 +27,36 @@ TEST(SimulationTest, InvariantsHold) {
         << "; replay with --test_env=MUSTER_TEST_SEED=" << seed
         << ", or with tests/simulation:simulate --seed=" << seed;
   }
+}
+
+Result SimulateWith(uint64_t seed, bool node_fanin) {
+  Options options;
+  options.seed = seed;
+  options.node_fanin = node_fanin;
+  return Simulate(options);
+}
+
+// Runs schedules twice: the ranks of a node arrive together, or each on its own. The two runs
+// differ in the times of all messages, so this compares only results that must not depend on these.
+// Until the epoch forms, the two runs are the same. If the daemon dies then, it may form another
+// epoch, which has another program.
+TEST(SimulationTest, NodeFanInChangesNoResult) {
+  int compared = 0;
+  uint64_t node_calls = 0;
+  for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
+    if (!DrawSetting(seed).results_are_fixed()) continue;
+    const Result together = SimulateWith(seed, /*node_fanin=*/true);
+    const Result alone = SimulateWith(seed, /*node_fanin=*/false);
+    if (together.epochs != alone.epochs) continue;
+    ASSERT_EQ(together.results, alone.results)
+        << "seed " << seed << "; compare tests/simulation:simulate --seed=" << seed
+        << " with --node-fanin=1 and =0";
+    ASSERT_EQ(alone.node_calls, 0u) << "seed " << seed;
+    node_calls += together.node_calls;
+    ++compared;
+  }
+  EXPECT_GT(compared, 300);
+  EXPECT_GT(node_calls, 1000u);
 }
 
 }  // namespace

@@ -58,13 +58,16 @@ void CollectiveTask::Done(absl::Duration timeout, absl::StatusOr<internal::Respo
   if (reply.ok()) {
     Completed(*std::move(reply));
   } else if (absl::IsInvalidArgument(reply.status()) && IsOverlong()) {
+    NoteResult(reply.status());
     corrected_ = true;
     tries_ = 0;
   } else if (absl::IsResourceExhausted(reply.status()) && group_->steps[next_].large) {
+    NoteResult(reply.status());
     program_state_->checks->collectives.TooLarge(*program_state_->process, *group_, next_++);
     tries_ = 0;
     corrected_ = false;
   } else if (absl::IsFailedPrecondition(reply.status())) {
+    NoteResult(reply.status());
     CheckRefusal(reply.status());
     return End(absl::OkStatus());
   } else if (EndsEpoch(reply.status())) {
@@ -76,9 +79,16 @@ void CollectiveTask::Done(absl::Duration timeout, absl::StatusOr<internal::Respo
   program_state_->Later([this] { CallNext(); });
 }
 
+void CollectiveTask::NoteResult(const absl::Status& status,
+                                const std::vector<std::string>& payloads) {
+  program_state_->NoteResult(place_.epoch.nonce, Name(), status, payloads);
+}
+
 void CollectiveTask::Completed(internal::Response response) {
+  const std::vector<std::string> payloads = internal::PayloadsOf(std::move(response));
+  NoteResult(absl::OkStatus(), payloads);
   program_state_->checks->collectives.Completed(*program_state_->process, *group_, next_, index_,
-                                                internal::PayloadsOf(std::move(response)));
+                                                payloads);
   if (group_->name.empty()) {
     program_state_->checks->memberships.StopSeen(
         *program_state_->process, place_.epoch.nonce, sequence_,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "client/src/protocol/messages/member_requests.h"
 #include "tests/simulation/program/plan.h"
@@ -26,6 +27,7 @@ class CollectiveTask final : public ProgramTask {
   bool IsOverlong() const { return group_->steps[next_].overlong && !corrected_; }
   void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
   void Completed(internal::Response response);
+  void NoteResult(const absl::Status& status, const std::vector<std::string>& payloads = {});
   bool MeetsDisagreement() const;
   void CheckRefusal(const absl::Status& status);
   std::string Name() const;

@@ -125,6 +125,7 @@ void PassingGroupTask::Done(absl::Duration timeout, absl::StatusOr<internal::Res
       program_state_->simulation->Violation("process ", program_state_->process->id(), ": ", Name(),
                                             " is answered [", absl::StrJoin(answer, ", "), "]");
     }
+    program_state_->NoteResult(place_.epoch.nonce, Name(), absl::OkStatus(), answer);
     ++next_;
     tries_ = 0;
   } else if (EndsEpoch(reply.status())) {

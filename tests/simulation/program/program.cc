@@ -196,6 +196,7 @@ void Program::Left(const absl::Status& status) {
 void Program::Exit(const absl::Status& outcome) {
   program_state_.simulation->Trace("process ", program_state_.process->id(), " exits: ", outcome);
   outcome_ = outcome;
+  if (place_) program_state_.NoteResult(place_->epoch.nonce, "end", outcome);
   program_state_.exited = true;
   program_state_.checks->disturbed.insert(program_state_.process->id());
   program_state_.checks->leases.Gone(*program_state_.process);

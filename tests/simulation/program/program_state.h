@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -33,6 +34,12 @@ struct ProgramState {
   bool hostile() const { return setting->hostile && place == 0; }
 
   bool gone() const { return exited || !process->alive(); }
+
+  // Notes a result that must not depend on when messages arrive: see CallResults.
+  void NoteResult(uint64_t epoch_nonce, const std::string& call, const absl::Status& status,
+                  const std::vector<std::string>& payloads = {}) const {
+    checks->results.Note(place, epoch_nonce, call, status, payloads);
+  }
 
   // Runs `what` after a random time of computing, unless the process has ended by then.
   void Later(std::function<void()> what);

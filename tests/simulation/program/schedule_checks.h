@@ -1,8 +1,11 @@
 #ifndef MUSTER_TESTS_SIMULATION_PROGRAM_SCHEDULE_CHECKS_H_
 #define MUSTER_TESTS_SIMULATION_PROGRAM_SCHEDULE_CHECKS_H_
 
+#include <cstdint>
 #include <set>
+#include <variant>
 
+#include "tests/simulation/program/call_results.h"
 #include "tests/simulation/program/collective_checks.h"
 #include "tests/simulation/program/lease_checks.h"
 #include "tests/simulation/program/memberships.h"
@@ -26,12 +29,18 @@ class Checks : public WireTap {
   Replacements replacements;
   CollectiveChecks collectives;
   LeaseChecks leases;
+  CallResults results;
+  uint64_t node_calls = 0;  // that have arrived at a daemon
   // Processes that a fault has struck. Other processes may be told that these were lost.
   std::set<ProcessId> disturbed;
 
   // WireTap:
   void Arrived(core::WaiterId waiter, const SentRpc& rpc) override {
     collectives.Arrived(waiter, rpc);
+    const auto* const request = std::get_if<internal::Request>(&rpc.request);
+    if (request != nullptr && std::holds_alternative<v1::NodeCollectiveRequest>(*request)) {
+      ++node_calls;
+    }
   }
   void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                 const internal::Response& response) override {

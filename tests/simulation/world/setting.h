@@ -67,6 +67,12 @@ struct Setting {
   // the highest numbers given out, or its clock is beyond them. Otherwise they grow only per
   // daemon.
   bool numbers_are_known() const { return !split && !clock_goes_back && !hostile; }
+  // Returns whether the results of all collectives follow from the seed, whenever messages arrive.
+  // After a restart, a rank may find a group failed that another rank has still used.
+  bool results_are_fixed() const {
+    return harmless() && !early_leave && !lying_launcher &&
+           !(restarts && (mismatches || large_answers));
+  }
   std::string Describe() const;
 };
 
