@@ -53,7 +53,10 @@ class FuzzedService {
     options_.random = [this] { return Draw(); };
     const uint32_t flag = std::max(options_.world_size, options_.max_world_size);
     const uint32_t size = flag != 0 ? flag : 1 + static_cast<uint32_t>(bytes->Below(4));
-    for (uint32_t i = 0; i < size; ++i) members_.emplace_back(i, flag != 0 ? 0 : size);
+    // If few groups may exist at a time, members name one after another without end.
+    for (uint32_t i = 0; i < size; ++i) {
+      members_.emplace_back(i, flag != 0 ? 0 : size, HasSmallLimits());
+    }
     Restart();
   }
 
@@ -341,7 +344,7 @@ class FuzzedService {
     core_.reset();
     diagnoser_.reset();
     const size_t kept = before - std::min(before, AllocatedBytes());
-    if (options_.limits.max_leases > SmallLimits().max_leases) return;
+    if (!HasSmallLimits()) return;
     Check(kept <= options_.limits.max_held_bytes + kMaxCoreBytes,
           absl::StrCat("a daemon with small limits does not keep ", kept, " bytes"));
   }
@@ -351,7 +354,18 @@ class FuzzedService {
     core::Effects effects = core_->Step(now_, id, input);
     tape_->Add({id, input, kept}, now_, effects);
     Take(std::move(effects));
+    CheckGroups();
   }
+
+  // Checks that there is room for groups, however many the callers have named. As many groups as
+  // may be in use may be closed and wait for acknowledgements, and as many may be claimed as
+  // closed.
+  void CheckGroups() {
+    if (!HasSmallLimits()) return;
+    Check(core_->Measure(now_).groups <= 3 * options_.limits.max_groups,
+          "groups that members have released are forgotten");
+  }
+  bool HasSmallLimits() const { return options_.limits.max_groups == SmallLimits().max_groups; }
 
   void ForwardVerdict() {
     const std::optional<std::string> verdict = diagnoser_->TakeVerdict();

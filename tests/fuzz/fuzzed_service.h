@@ -14,6 +14,7 @@ namespace muster::fuzz {
 //   - Answers can be put on the wire. Every error has a text, which fits into gRPC's metadata.
 //   - A collective is answered OK only if all ranks of its group are parked in it.
 //   - Epoch numbers and tokens grow, and all that were given out can be claimed.
+//   - However many groups members name, the daemon knows no more than it may.
 //   - Texts are single lines of bounded length. The memory that is kept is bounded.
 //   - If the inputs of a core are journaled and replayed, another core has the same effects, byte
 //     for byte.

@@ -22,7 +22,8 @@ std::string LeaseName(ByteSource* bytes) { return absl::StrCat("work ", bytes->B
 
 }  // namespace
 
-FuzzedMember::FuzzedMember(int number, uint32_t world_size) : world_size_(world_size) {
+FuzzedMember::FuzzedMember(int number, uint32_t world_size, bool endless_groups)
+    : world_size_(world_size), endless_groups_(endless_groups) {
   secret_ = SecretOf(number);
   identity_.set_incarnation(IncarnationOf(secret_));
   identity_.mutable_start_time()->set_seconds(number);
@@ -53,7 +54,7 @@ void FuzzedMember::FillClaim(v1::Claim* claim) const {
   for (const auto& [name, next] : next_) {
     if (!name.empty() && attempts_ % 2 == 0) {
       v1::KnownGroup* known = claim->add_known_groups();
-      known->set_digest(GroupsDigest());
+      known->set_digest(DigestOf(name));
       known->set_next_sequence(next);
       known->set_released(attempts_ % 4 == 0);
       continue;
@@ -117,7 +118,7 @@ void FuzzedMember::Write(ByteSource* bytes, v1::ReportProcessStateRequest* reque
 void FuzzedMember::Fill(ByteSource* bytes, v1::CollectiveContext* context) {
   *context->mutable_call() = NewCall();
   *context->mutable_epoch() = epoch();
-  if (bytes->OneIn(4)) context->mutable_group()->set_name(kGroup);
+  if (bytes->OneIn(4)) context->mutable_group()->set_name(GroupName());
   const std::string& name = context->group().name();
   const bool names_ranks = !name.empty() && !bytes->OneIn(2);
   for (int r = place_ ? place_->roster_size() : 0; names_ranks && r > 0; --r) {
@@ -170,27 +171,74 @@ void FuzzedMember::Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request)
   request->set_sequence(context.sequence());
 }
 
-std::string FuzzedMember::GroupsDigest() const {
+std::string FuzzedMember::GroupName() const {
+  return endless_groups_ ? absl::StrCat(kGroup, groups_) : kGroup;
+}
+
+std::vector<std::string> FuzzedMember::DoneGroups() const {
+  if (!endless_groups_) return {kGroup};
+  std::vector<std::string> done;
+  for (const auto& [name, next] : next_) {
+    const bool may_call = name.empty() || name == GroupName();
+    if (!may_call && closed_.count(name) == 0) done.push_back(name);
+  }
+  return done;
+}
+
+std::string FuzzedMember::DigestOf(const std::string& group) const {
   std::vector<uint32_t> ranks;
   for (int r = place_ ? place_->roster_size() : 0; r > 0; --r) {
     ranks.push_back(static_cast<uint32_t>(r - 1));
   }
-  return GroupDigest(kGroup, ranks);
+  return GroupDigest(group, ranks);
+}
+
+std::string FuzzedMember::FindGroup(const std::string& digest) const {
+  for (const auto& [name, next] : next_) {
+    if (!name.empty() && DigestOf(name) == digest) return name;
+  }
+  return "";
+}
+
+void FuzzedMember::Forget(const std::string& digest) {
+  const std::string name = FindGroup(digest);
+  if (name.empty()) return;
+  next_.erase(name);
+  closed_.erase(name);
 }
 
 void FuzzedMember::Write(ByteSource* bytes, v1::ReleaseGroupsRequest* request) {
   *request->mutable_call() = NewCall();
   *request->mutable_epoch() = epoch();
-  if (!bytes->OneIn(4)) {
+  const bool releases = !bytes->OneIn(4);
+  const bool acknowledges = bytes->OneIn(2);
+  for (const std::string& name : DoneGroups()) {
+    if (!releases) break;
     v1::ReleasedGroup* const released = request->add_released();
-    released->set_digest(GroupsDigest());
-    released->set_next_sequence(next_[kGroup]);
+    released->set_digest(DigestOf(name));
+    released->set_next_sequence(next_[name]);
   }
-  if (bytes->OneIn(2)) request->add_closed(GroupsDigest());
+  if (!acknowledges) return;
+  if (!endless_groups_) request->add_closed(DigestOf(kGroup));
+  for (const std::string& name : closed_) request->add_closed(DigestOf(name));
 }
 
 void FuzzedMember::Learn(const v1::GroupsClosed& closings) {
-  if (closings.closed_size() > 0) next_.erase(kGroup);
+  if (!endless_groups_) {
+    if (closings.closed_size() > 0) next_.erase(kGroup);
+    return;
+  }
+  for (const std::string& digest : closings.closed()) {
+    const std::string name = FindGroup(digest);
+    if (!name.empty()) closed_.insert(name);
+  }
+  for (const std::string& digest : closings.settled()) Forget(digest);
+}
+
+void FuzzedMember::Learn(const v1::ReleaseGroupsRequest&,
+                         const v1::ReleaseGroupsResponse& response) {
+  if (!endless_groups_) return;
+  for (const std::string& digest : response.settled()) Forget(digest);
 }
 
 // ---- Leases ----
@@ -232,7 +280,9 @@ void FuzzedMember::Write(ByteSource* bytes, v1::AbandonLeaseRequest* request) {
 
 void FuzzedMember::Learn(const v1::JoinResponse& place) {
   place_ = place;
+  groups_ = 0;
   next_.clear();
+  closed_.clear();
   broken_.reset();
 }
 
@@ -243,6 +293,7 @@ void FuzzedMember::Learn(const v1::EpochBroken& broken) {
 void FuzzedMember::Completed(const v1::CollectiveContext& collective) {
   uint64_t& next = next_[collective.group().name()];
   if (collective.sequence() == next) ++next;
+  if (endless_groups_ && collective.group().name() == GroupName()) ++groups_;
 }
 
 void FuzzedMember::Learn(const v1::AcquireLeaseRequest& request,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace muster::fuzz {
 // member. With these, a fuzzer gets to the states in which its noise matters.
 class FuzzedMember {
  public:
-  // `world_size`: the size that it asks for; 0 asks for none.
-  FuzzedMember(int number, uint32_t world_size);
+  // `world_size`: the size that it asks for; 0 asks for none. `endless_groups`: it calls each named
+  // group only once, and names another one for the next collective.
+  FuzzedMember(int number, uint32_t world_size, bool endless_groups);
 
   const v1::MemberIdentity& identity() const { return identity_; }
   const std::string& secret() const { return secret_; }
@@ -40,7 +42,7 @@ class FuzzedMember {
   // call.
   void Add(v1::NodeCollectiveRequest* request);
   void Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request);
-  // Releases its group, or acknowledges that it is closed.
+  // Releases its groups, or acknowledges that they are closed.
   void Write(ByteSource* bytes, v1::ReleaseGroupsRequest* request);
   void Write(ByteSource* bytes, v1::AcquireLeaseRequest* request);
   void Write(ByteSource* bytes, v1::CompleteLeaseRequest* request);
@@ -77,6 +79,7 @@ class FuzzedMember {
   void Learn(const v1::NodeCollectiveRequest& request, const v1::NodeCollectiveResponse&) {
     Completed(request.context());
   }
+  void Learn(const v1::ReleaseGroupsRequest&, const v1::ReleaseGroupsResponse& response);
   template <typename Request, typename Response>
   void Learn(const Request&, const Response&) {}  // nothing to keep
   void Detach() { session_.reset(); }
@@ -86,12 +89,22 @@ class FuzzedMember {
   void Completed(const v1::CollectiveContext& collective);
   void Fill(ByteSource* bytes, v1::CollectiveContext* context);
   void FillClaim(v1::Claim* claim) const;
-  std::string GroupsDigest() const;
+  // Returns the group of its next collective that is not the world's.
+  std::string GroupName() const;
+  // Returns the groups that it may release.
+  std::vector<std::string> DoneGroups() const;
+  std::string DigestOf(const std::string& group) const;
+  // Returns the group of this digest among those that it has called and not forgotten; "" if there
+  // is none.
+  std::string FindGroup(const std::string& digest) const;
+  void Forget(const std::string& digest);
   v1::EpochId epoch() const { return place_ ? place_->epoch() : v1::EpochId(); }
 
   std::string secret_;
   v1::MemberIdentity identity_;
   const uint32_t world_size_;
+  const bool endless_groups_;
+  uint64_t groups_ = 0;  // how many named groups it is done with, if they are without end
   uint64_t attempts_ = 0;
   uint64_t requests_ = 0;
   std::optional<v1::SessionId> session_;
@@ -99,6 +112,7 @@ class FuzzedMember {
   std::optional<v1::EpochBroken> broken_;
   bool must_list_roster_ = false;         // the next Attach must list the roster
   std::map<std::string, uint64_t> next_;  // sequence number by group
+  std::set<std::string> closed_;          // groups that it must acknowledge
   std::vector<v1::HeldLease> held_;
   uint64_t highest_token_ = 0;
 };
