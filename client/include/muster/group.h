@@ -190,7 +190,8 @@ class Subscription {
 //   RESOURCE_EXHAUSTED   this rank's value is over the coordinator's limit; names the flag. Nothing
 //                        was sent. Or the values of all ranks together are over the limit: every
 //                        rank gets this error, which names the largest value, and nothing was
-//                        recorded. In both cases the group is still usable.
+//                        recorded. In both cases the group is still usable; if the coordinator was
+//                        restarted during the call, only for the same call.
 //   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout;
 //                        names it and the last error. While health() is OK, retry as above.
 class Group {
