@@ -94,8 +94,8 @@ class FuzzedMember {
   // Returns the groups that it may release.
   std::vector<std::string> DoneGroups() const;
   std::string DigestOf(const std::string& group) const;
-  // Returns the group of this digest among those that it has called and not forgotten; "" if there
-  // is none.
+  // Returns the group of this digest among those that it has called and not forgotten, or "" if
+  // it knows no such group.
   std::string FindGroup(const std::string& digest) const;
   void Forget(const std::string& digest);
   v1::EpochId epoch() const { return place_ ? place_->epoch() : v1::EpochId(); }

@@ -114,7 +114,7 @@ int held[N];        /* the entry, as keeper or as holder of the copy; 0: none */
 byte known[N] = AT_FIRST; /* the list of clients that it knows */
 byte expected[N];   /* what its compare-and-set compares with */
 
-#define TODO 0      /* sent on every stream until it is answered */
+#define SENT 0      /* sent on every stream until it is answered */
 #define DONE 1
 #define GIVES_UP 2  /* the client has asked the daemon to give the operation up */
 #define VOID 3      /* given up */
@@ -206,7 +206,7 @@ inline Close(c) {
   do
   :: j < OPERATIONS ->
 #ifdef OPERATIONS_OF_OLD_STREAMS_COUNT
-    if :: OWNER(j) == c && phase_of[j] == TODO && !answered[j] && crashes == 0 -> is_late[j] = 1 :: else fi;
+    if :: OWNER(j) == c && phase_of[j] == SENT && !answered[j] && crashes == 0 -> is_late[j] = 1 :: else fi;
 #endif
     if :: OWNER(j) == c -> answered[j] = 0 :: else fi;
     j++
@@ -262,7 +262,7 @@ inline Reveal(e, holds) {
 
 inline Complete(o, e, holds) {
   if
-  :: phase_of[o] == TODO || phase_of[o] == GIVES_UP ->
+  :: phase_of[o] == SENT || phase_of[o] == GIVES_UP ->
     phase_of[o] = DONE;
     if
     :: KIND(o) != GET ->
@@ -517,7 +517,7 @@ inline SendAnswer(o) {
 active [OPERATIONS] proctype Operation() {
 end:
   do
-  :: d_step { IS_ASKED && phase_of[OPERATION] == TODO && !IS_RECORDED && CAN_CHANGE ->
+  :: d_step { IS_ASKED && phase_of[OPERATION] == SENT && !IS_RECORDED && CAN_CHANGE ->
       Apply(OPERATION);
       if
       /* The answer waits for a holder, for the copy, or for the other arrivals. */
@@ -533,16 +533,16 @@ end:
         ; entry = entry & ~(7 << (10 + 3 * OPERATION))
 #endif
       fi }
-  :: d_step { IS_ASKED && (phase_of[OPERATION] == TODO || phase_of[OPERATION] == GIVES_UP) && IS_RECORDED &&
+  :: d_step { IS_ASKED && (phase_of[OPERATION] == SENT || phase_of[OPERATION] == GIVES_UP) && IS_RECORDED &&
       IS_READY && IS_SAFE -> SendAnswer(OPERATION) }
-  :: d_step { IS_ASKED && phase_of[OPERATION] == TODO && IS_OF(OPERATION, CAS) && !IS_RECORDED && !CAN_CHANGE &&
+  :: d_step { IS_ASKED && phase_of[OPERATION] == SENT && IS_OF(OPERATION, CAS) && !IS_RECORDED && !CAN_CHANGE &&
       IS_SAFE ->
       assert(WAS_HELD);  /* HELD */
       answered[OPERATION] = 1; Send(BY, DIFFERS, OPERATION, entry) }
-  :: d_step { IS_ASKED && phase_of[OPERATION] == TODO && IS_OF(OPERATION, GET) && IS_SET && IS_SAFE ->
+  :: d_step { IS_ASKED && phase_of[OPERATION] == SENT && IS_OF(OPERATION, GET) && IS_SET && IS_SAFE ->
       SendAnswer(OPERATION) }
   /* The client gives the operation up. */
-  :: d_step { IS_ALIVE(BY) && IS_NEXT(OPERATION) && phase_of[OPERATION] == TODO && cancels < CANCEL &&
+  :: d_step { IS_ALIVE(BY) && IS_NEXT(OPERATION) && phase_of[OPERATION] == SENT && cancels < CANCEL &&
       (IS_OF(OPERATION, GET) || IS_OF(OPERATION, POP)) ->
       cancels++;
 #ifdef GIVEN_UP_WITHOUT_AN_ANSWER

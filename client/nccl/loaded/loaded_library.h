@@ -38,7 +38,8 @@ class LoadedLibrary {
   void Add(const char* name, std::atomic<void*>* address, Presence presence);
 
   // Opens the library that the process has already loaded under one of the names, or else the first
-  // one that the loader finds. NOT_FOUND: there is none; the text is the loader's, for each name.
+  // one that the loader finds. NOT_FOUND if it finds no such library; the text has the loader's
+  // error for each name.
   absl::Status Open();
 
   // Returns the address of a function, or null if the open library lacks it.

@@ -13,8 +13,7 @@ namespace {
 
 constexpr absl::string_view kGetCuda =
     "install CUDA 12 or 13, or only its runtime (apt and dnf: cuda-cudart-12-8 or "
-    "cuda-cudart-13-0; "
-    "pip: nvidia-cuda-runtime-cu12 or nvidia-cuda-runtime)";
+    "cuda-cudart-13-0; pip: nvidia-cuda-runtime-cu12 or nvidia-cuda-runtime)";
 constexpr absl::string_view kGetNccl =
     "install NCCL 2.22 or newer for this machine's CUDA (apt: libnccl2; dnf: libnccl; pip: "
     "nvidia-nccl-cu12 or nvidia-nccl-cu13)";
