@@ -438,7 +438,12 @@ bool Cluster::MayFail(const Program& program) const {
   if (setting_->leftovers) return program.of_earlier_run() || LostItsPlace(program.outcome());
   const bool has_formed = std::any_of(programs_.begin(), programs_.end(),
                                       [](const auto& other) { return other->in_epoch(); });
-  if (setting_->lying_launcher && !has_formed && WasGivenUp(program.outcome())) return true;
+  // Processes that learned that the job was given up have gone. One that starts after that waits
+  // for them until its time-out, if it comes to the next daemon.
+  const bool was_given_up = std::any_of(programs_.begin(), programs_.end(), [](const auto& other) {
+    return WasGivenUp(other->outcome());
+  });
+  if (setting_->lying_launcher && !has_formed && was_given_up) return true;
   return !setting_->harmless();
 }
 
