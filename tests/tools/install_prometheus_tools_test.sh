@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests that tools/install-prometheus-tools takes promtool out of Debian's package without
-# installing the package, and says what is wrong if it cannot. apt is made up.
+# Tests that tools/install-prometheus-tools takes promtool out of the Debian package that has it,
+# without installing the package, and says what is wrong if it cannot. apt is made up.
 set -euo pipefail
 
 install=$PWD/$1
@@ -9,20 +9,25 @@ home=$root/data/muster/prometheus
 
 . tests/tools/fake_commands.sh
 
-# make_package PROGRAM: makes a package prometheus with this program.
+# make_package NAME PROGRAM...: makes a package with these programs.
 make_package() {
-  rm -rf "$root/package" "$root"/prometheus_*.deb
-  make_command "$root/package/usr/bin/$1" <<< ''
-  make_command "$root/package/usr/bin/prometheus" <<< ''
-  mkdir -p "$root/package/DEBIAN"
-  printf '%s\n' 'Package: prometheus' 'Version: 2-1' 'Architecture: all' 'Maintainer: nobody' 'Description: it' \
+  local name=$1 program
+  shift
+  rm -rf "$root/package" "$root/packages/${name}_"*
+  for program; do make_command "$root/package/usr/bin/$program" <<< ''; done
+  mkdir -p "$root/package/DEBIAN" "$root/packages"
+  printf '%s\n' "Package: $name" 'Version: 2-1' 'Architecture: all' 'Maintainer: nobody' 'Description: it' \
     > "$root/package/DEBIAN/control"
-  dpkg-deb --build "$root/package" "$root/prometheus_2-1_all.deb" > /dev/null
+  dpkg-deb --build "$root/package" "$root/packages/${name}_2-1_all.deb" > /dev/null
 }
 
 make_command apt-get <<EOF
 echo "apt-get \$*" >> '$root/calls'
-[[ "\$*" != *download* ]] || cp '$root'/prometheus_*.deb . 2> /dev/null || { echo "E: no package prometheus"; exit 100; }
+package=\${*: -1}
+case "\$*" in
+  *simulate*) compgen -G "$root/packages/\${package}_*" > /dev/null ;;
+  *download*) cp "$root/packages/\$package"_*.deb . 2> /dev/null || { echo "E: no package \$package"; exit 100; } ;;
+esac
 EOF
 
 run() {
@@ -41,7 +46,7 @@ expect_output 'E: no package prometheus'
 [[ ! -e $home ]] || fail "there is something in its folder"
 
 echo "== promtool alone is taken from it, and nothing is installed"
-make_package promtool
+make_package prometheus prometheus promtool
 run
 expect_status 0
 [[ -x $home/promtool && $(ls "$home") == promtool ]] || fail "there is $(ls "$home")"
@@ -52,9 +57,17 @@ run
 expect_status 0
 [[ ! -s $root/calls && ! -s $root/output ]] || fail "it was done again"
 
-echo "== a package without it"
+echo "== a release that has promtool in a package of its own"
 rm -r "$root/data"
-make_package other
+make_package prometheus prometheus
+make_package promtool promtool
+run
+expect_status 0
+[[ -x $home/promtool && $(ls "$home") == promtool ]] || fail "there is $(ls "$home")"
+
+echo "== a package without it"
+rm -r "$root/data" "$root/packages"
+make_package prometheus prometheus
 run
 expect_status 1
 expect_output 'does not hold what was expected'
