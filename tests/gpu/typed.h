@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "muster/nccl.h"
 #include "tests/gpu/gpu_device.h"
 #include "tests/gpu/reference.h"

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 
+#include "absl/strings/str_cat.h"
 #include "tests/client/control_plane/remote_test.h"
 
 namespace muster::internal {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages/messages.h"
 #include "common/names/group_digest.h"

@@ -1,6 +1,7 @@
 // Tests of the program in one process, without a coordinator.
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "examples/digits/dataset.h"

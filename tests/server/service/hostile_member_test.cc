@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/credentials/process_secret.h"
 #include "tests/server/service/test_job.h"
 

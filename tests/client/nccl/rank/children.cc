@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"
 #include "tests/client/nccl/rank/nccl_scenario.h"
 

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "muster/scopes.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"
 #include "tests/client/nccl/rank/nccl_scenario.h"

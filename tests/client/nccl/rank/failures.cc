@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/communicator.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"

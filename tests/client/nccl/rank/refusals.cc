@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"
 #include "tests/client/nccl/rank/nccl_scenario.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"
 #include "tests/client/nccl/rank/held_resources.h"
 #include "tests/client/nccl/rank/nccl_scenario.h"

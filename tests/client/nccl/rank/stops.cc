@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"
 #include "tests/client/nccl/rank/nccl_scenario.h"

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "muster/communicator.h"
 #include "muster/scopes.h"
 #include "tests/client/nccl/rank/checked_device_memory.h"

@@ -1,5 +1,6 @@
 // Collectives at one coordinator: arrivals, answers, time-outs, retries, disagreements and groups.
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "common/names/group_digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
