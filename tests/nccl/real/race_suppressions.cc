@@ -5,7 +5,7 @@ extern "C" const char* __tsan_default_suppressions() {
       // NCCL 2.30.7, proxy.cc:1048: the thread that ends a proxy sets the flag `stop`, which
       // proxy.cc:1009 reads without the lock. It is volatile, not atomic.
       "race:^ncclProxyProgressDestroy\n"
-      // NCCL 2.30.7, include/param.h:30: whoever asks for a parameter first stores its value
+      // NCCL 2.30.7, include/param.h:30: the first to ask for a parameter stores its value
       // atomically, and another thread returns it by a plain read.
       "race:^ncclParam\n";
 }
