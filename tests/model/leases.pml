@@ -95,7 +95,7 @@ byte granted;       /* the highest token ever granted; wall clocks are always ab
 byte written;       /* the highest token that the resource has seen */
 byte works;
 
-hidden byte i, j, who, s, r, t, kind;
+hidden byte i, j, who, s, r, carried, kind;
 
 #define ALL(p) (p(0) && p(1) && p(N - 1))
 #define ANY(p) (p(0) || p(1) || p(N - 1))
@@ -281,16 +281,16 @@ inline TakeAbandon() {
   Answer(ABANDONED, who, r, 0)
 }
 
-#define IS_CURRENT (holder == who + 1 && held_token == t)
+#define IS_CURRENT (holder == who + 1 && held_token == carried)
 
 inline TakeComplete() {
   if
   :: IS_CURRENT ->
-    assert(t >= written);  /* STALE */
-    Answer(COMPLETED, who, 0, t);
-    Publish(t)
-  :: !IS_CURRENT && outcome_token == t -> Answer(COMPLETED, who, 0, t)
-  :: else -> Answer(REFUSED, who, 0, t)
+    assert(carried >= written);  /* STALE */
+    Answer(COMPLETED, who, 0, carried);
+    Publish(carried)
+  :: !IS_CURRENT && outcome_token == carried -> Answer(COMPLETED, who, 0, carried)
+  :: else -> Answer(REFUSED, who, 0, carried)
   fi
 }
 
@@ -310,7 +310,7 @@ active [QUEUE] proctype Carrier() {
 end:
   do
   :: d_step { IS_THERE && !(CALLS_WAIT && KIND(net[PLACE]) < CLOSE) ->
-      who = WHO(net[PLACE]); s = SESSION(net[PLACE]); r = REQUEST(net[PLACE]); t = TOKEN(net[PLACE]);
+      who = WHO(net[PLACE]); s = SESSION(net[PLACE]); r = REQUEST(net[PLACE]); carried = TOKEN(net[PLACE]);
       kind = KIND(net[PLACE]);
       Remove(PLACE);
       if
@@ -319,15 +319,15 @@ end:
       :: kind == COMPLETE -> TakeComplete()
       :: kind == CLOSE -> Close()
       :: kind == GRANT ->
-        if :: phase[who] == ASKS && r == request[who] -> phase[who] = WORKS; token[who] = t :: else fi
+        if :: phase[who] == ASKS && r == request[who] -> phase[who] = WORKS; token[who] = carried :: else fi
       :: kind == OUTCOME ->
-        if :: phase[who] == ASKS && r == request[who] -> phase[who] = KNOWS; token[who] = t :: else fi
+        if :: phase[who] == ASKS && r == request[who] -> phase[who] = KNOWS; token[who] = carried :: else fi
       :: kind == ABANDONED ->
         if :: abandons[who] == r -> abandons[who] = 0 :: else fi
       :: kind == COMPLETED ->
-        if :: phase[who] == COMPLETES && token[who] == t -> phase[who] = KNOWS :: else fi
+        if :: phase[who] == COMPLETES && token[who] == carried -> phase[who] = KNOWS :: else fi
       :: kind == REFUSED ->
-        if :: phase[who] == COMPLETES && token[who] == t -> phase[who] = IDLE; token[who] = 0 :: else fi
+        if :: phase[who] == COMPLETES && token[who] == carried -> phase[who] = IDLE; token[who] = 0 :: else fi
       fi;
       Clean() }
   :: d_step { IS_THERE && KIND(net[PLACE]) != CLOSE && LOSES_CONNECTION(net[PLACE]) -> Remove(PLACE); Clean() }
