@@ -1,8 +1,8 @@
 // Measures what programs pay for the control plane. Real processes use the public SDK with a real
 // musterd, on one shared node or as if each had its own node. They take turns with the floor
 // (blocking gRPC calls to a bare service that parks them), and with PyTorch's TCPStore and JAX's
-// coordination service if tools/peers has installed these. Other load on the machine affects all of
-// them alike, so compare the ratios.
+// coordination service if tools/peers has installed these. All processes of all sides have the same
+// layout of addresses. Other load on the machine affects all of them alike, so compare the ratios.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "tests/bench/common/address_layout.h"
 #include "tests/bench/common/callers_folder.h"
 #include "tests/bench/contestants/contestant.h"
 #include "tests/bench/control_plane_report.h"
@@ -25,6 +26,7 @@ struct Settings {
   int rounds = 5;
   int round_ms = 200;
   bool peers = true;
+  bool random_addresses = false;
   std::string json;
 };
 
@@ -143,6 +145,16 @@ int Compare(const Settings& settings) {
   return 0;
 }
 
+// Gives all processes of all sides the same layout of addresses, unless told otherwise.
+void FixAddresses(const Settings& settings, char** argv) {
+  if (!settings.random_addresses) RestartWithFixedAddresses(argv);
+  if (settings.random_addresses || HasFixedAddresses()) return;
+  std::fprintf(stderr,
+               "control_plane: this machine does not let processes have fixed addresses, so the "
+               "peers have an advantage: their ranks are forks with one layout. Run this outside "
+               "of containers.\n");
+}
+
 }  // namespace
 }  // namespace muster::testing
 
@@ -150,7 +162,8 @@ int main(int argc, char** argv) {
   muster::testing::Settings settings;
   CLI::App app(
       "Muster's control plane beside bare gRPC, PyTorch's TCPStore and JAX's service: real "
-      "processes, in turns. tools/peers brings the last two.",
+      "processes, in turns. tools/peers brings the last two. All processes have the same layout of "
+      "addresses, whether they are forks or programs of their own.",
       "control_plane");
   app.add_option("--ranks", settings.ranks, "Sizes of jobs")
       ->capture_default_str()
@@ -166,7 +179,12 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 60000));
   app.add_option("--json", settings.json, "File that gets every sample");
   app.add_flag("!--without-peers", settings.peers, "Leave TCPStore and JAX out");
+  app.add_flag(
+      "--random-addresses", settings.random_addresses,
+      "Let Linux give each program a random layout of addresses. This slows down the sides "
+      "whose ranks are programs of their own: Muster and bare gRPC");
   CLI11_PARSE(app, argc, argv);
+  muster::testing::FixAddresses(settings, argv);
   settings.json = muster::testing::ResolveFromCaller(settings.json);
   return muster::testing::Compare(settings);
 }

@@ -9,7 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "tests/bench/common/address_layout.h"
 #include "tests/bench/common/median.h"
 
 namespace muster::testing {
@@ -108,6 +111,7 @@ nlohmann::json ToJson(const Comparison& comparison) {
 void PrintTables(const std::vector<Comparison>& comparisons) {
   std::printf(
       "Medians of the rounds; a ratio is Muster's figure divided by the one on its left.\n");
+  std::printf("The addresses of processes are %s.\n", HasFixedAddresses() ? "fixed" : "random");
   const Sides together = {Side::kMuster, Side::kBare, Side::kTcpStore, Side::kJax};
   const Sides apart = {Side::kMusterApart, Side::kBare, Side::kTcpStore, Side::kJax};
   const std::vector<Field> processor = {&Sample::client, &Sample::service};
@@ -120,7 +124,9 @@ void PrintTables(const std::vector<Comparison>& comparisons) {
 }
 
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {
-  nlohmann::json all = {{"processors", std::thread::hardware_concurrency()},
+  nlohmann::json all = {{"date", absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone())},
+                        {"processors", std::thread::hardware_concurrency()},
+                        {"fixed_addresses", HasFixedAddresses()},
                         {"comparisons", nlohmann::json::array()}};
   for (const Comparison& comparison : comparisons) {
     all["comparisons"].push_back(ToJson(comparison));

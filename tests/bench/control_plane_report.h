@@ -23,7 +23,8 @@ struct Comparison {
 // and the ratio of Muster to each other side.
 void PrintTables(const std::vector<Comparison>& comparisons);
 
-// Writes all samples as JSON. Returns false if the file cannot be written.
+// Writes all samples as JSON, with the date and what they depend on. Returns false if the file
+// cannot be written.
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path);
 
 }  // namespace muster::testing

@@ -1,10 +1,12 @@
 #!/bin/bash
-# Checks that tests/bench:control_plane runs, and that its JSON has all measurements. Checks no
-# time.
+# Checks that tests/bench:control_plane runs, that its JSON has all measurements, and that its
+# processes have fixed addresses where the machine lets them. Checks no time.
 set -euo pipefail
 
 json=$TEST_TMPDIR/control_plane.json
-"$1" --ranks 2 --joins 1 --rounds 2 --round-ms 1 --without-peers --json "$json"
+short=(--ranks 2 --joins 1 --rounds 2 --round-ms 1 --without-peers --json "$json")
+
+"$1" "${short[@]}"
 /usr/bin/python3 - "$json" <<'PYTHON'
 import json, sys
 
@@ -18,3 +20,9 @@ for comparison in comparisons:
         for figure in ("wall_us", "client_cpu_us", "service_cpu_us"):
             assert len(samples[figure]) == rounds and min(samples[figure]) > 0, comparison
 PYTHON
+
+fixed=false
+if setarch --addr-no-randomize true; then fixed=true; fi
+grep -q "\"fixed_addresses\": $fixed" "$json" || { echo "not with fixed addresses" >&2; exit 1; }
+"$1" "${short[@]}" --random-addresses
+grep -q '"fixed_addresses": false' "$json" || { echo "not with random addresses" >&2; exit 1; }
