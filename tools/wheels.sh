@@ -54,7 +54,7 @@ install_wheels() {
   check_space "$parent"
   work=$(mktemp -d "$parent/.$(basename "$home").XXXXXX")
   trap 'rm -rf "$work"' EXIT
-  say "bringing $1 to $home ($(sed -n 's/ \\$//; /==/p' "$requirements" | xargs))"
+  say "bringing $1 to $home ($(sed -n 's/ [;\\].*//; /==/p' "$requirements" | xargs))"
   download_wheels "$work"
   lay_out_wheels "$work/site" "$work/new"
   cp "$requirements" "$work/new"

@@ -95,6 +95,16 @@ void PrintTable(const char* title, const std::vector<Comparison>& comparisons, c
   for (const Comparison& comparison : comparisons) PrintRow(comparison, sides, fields);
 }
 
+// Returns "torch 2.15.0, jaxlib 0.10.2", or what of these is installed.
+std::string PeersVersions() {
+  std::vector<std::string> versions;
+  for (const char* const package : {"torch", "jaxlib"}) {
+    const std::string version = PeerVersion(package);
+    if (!version.empty()) versions.push_back(absl::StrCat(package, " ", version));
+  }
+  return absl::StrJoin(versions, ", ");
+}
+
 nlohmann::json ToJson(const Comparison& comparison) {
   nlohmann::json sides = nlohmann::json::object();
   for (const auto& [side, samples] : comparison.samples) {
@@ -111,9 +121,12 @@ nlohmann::json ToJson(const Comparison& comparison) {
 void PrintTables(const std::vector<Comparison>& comparisons) {
   std::printf(
       "Medians of the rounds; a ratio is Muster's figure divided by the one on its left.\n");
-  std::printf("The addresses of processes are %s.\n", HasFixedAddresses() ? "fixed" : "random");
-  const Sides together = {Side::kMuster, Side::kBare, Side::kTcpStore, Side::kJax};
-  const Sides apart = {Side::kMusterApart, Side::kBare, Side::kTcpStore, Side::kJax};
+  std::printf("Peers: %s. The addresses of processes are %s.\n", PeersVersions().c_str(),
+              HasFixedAddresses() ? "fixed" : "random");
+  const Sides together = {Side::kMuster, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
+                          Side::kJax};
+  const Sides apart = {Side::kMusterApart, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
+                       Side::kJax};
   const std::vector<Field> processor = {&Sample::client, &Sample::service};
   PrintTable("Wall time of an operation:", comparisons, together, {&Sample::wall});
   PrintTable("Processor time of an operation, in a rank's process + in the service for each rank:",
@@ -126,6 +139,7 @@ void PrintTables(const std::vector<Comparison>& comparisons) {
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {
   nlohmann::json all = {{"date", absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone())},
                         {"processors", std::thread::hardware_concurrency()},
+                        {"peers", PeersVersions()},
                         {"fixed_addresses", HasFixedAddresses()},
                         {"comparisons", nlohmann::json::array()}};
   for (const Comparison& comparison : comparisons) {

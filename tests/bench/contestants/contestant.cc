@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/bench/common/clocks.h"
 #include "tests/bench/common/median.h"
@@ -13,6 +14,8 @@ namespace muster::testing {
 namespace {
 
 constexpr char kPython[] = "/usr/bin/python3";  // the Python that tools/peers installs wheels for
+
+constexpr char kInfoFolder[] = ".dist-info";  // ends the name of the folder that pip makes
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -58,19 +61,32 @@ absl::Status DidNotStart(Side side) {
 }  // namespace
 
 std::string NameOf(Side side) {
-  static const char* const kNames[] = {"muster", "muster_apart", "bare", "tcpstore", "jax"};
+  static const char* const kNames[] = {"muster",   "muster_apart",  "bare",
+                                       "tcpstore", "tcpstore_keys", "jax"};
   return kNames[static_cast<int>(side)];
 }
 
 std::string TitleOf(Side side) {
-  static const char* const kTitles[] = {"Muster", "Muster, each rank by itself", "bare gRPC",
-                                        "TCPStore", "JAX"};
+  static const char* const kTitles[] = {"Muster",   "Muster, each rank by itself", "bare gRPC",
+                                        "TCPStore", "TCPStore, keys alone",        "JAX"};
   return kTitles[static_cast<int>(side)];
 }
 
 std::string PeersHome() {
   const std::string home = ChosenPeersHome();
   return std::filesystem::is_directory(home + "/python") ? home : "";
+}
+
+std::string PeerVersion(const std::string& package) {
+  const std::string home = PeersHome();
+  if (home.empty()) return "";
+  const std::string begin = package + "-";
+  for (const auto& entry : std::filesystem::directory_iterator(home + "/python")) {
+    const std::string name = entry.path().filename().string();
+    if (!absl::StartsWith(name, begin) || !absl::EndsWith(name, kInfoFolder)) continue;
+    return name.substr(begin.size(), name.size() - begin.size() - sizeof(kInfoFolder) + 1);
+  }
+  return "";
 }
 
 bool IsInstalled(Side side) {
@@ -115,9 +131,10 @@ absl::Status Contestant::StartService() {
 
 // The process that starts the ranks is also the service.
 std::unique_ptr<Process> Contestant::StartPeer(const std::string& port_file) const {
-  const std::string program = absl::StrCat("tests/bench/contestants/", NameOf(side_), "_ranks.py");
+  const char* const program = side_ == Side::kJax ? "jax_ranks.py" : "tcpstore_ranks.py";
   return Process::Start(
-      {kPython, Runfile(program), rank_processes_.folder(), absl::StrCat(ranks_), port_file},
+      {kPython, Runfile(absl::StrCat("tests/bench/contestants/", program)), NameOf(side_),
+       rank_processes_.folder(), absl::StrCat(ranks_), port_file},
       {{"PYTHONPATH", PeersHome() + "/python"}, {"PYTHONDONTWRITEBYTECODE", "1"}});
 }
 

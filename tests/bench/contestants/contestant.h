@@ -14,10 +14,11 @@
 namespace muster::testing {
 
 // The contestants of control_plane.cc. In kMusterApart, each Muster rank makes its own calls, as on
-// nodes that have one rank.
-enum class Side { kMuster, kMusterApart, kBare, kTcpStore, kJax };
-inline constexpr Side kSides[] = {Side::kMuster, Side::kMusterApart, Side::kBare, Side::kTcpStore,
-                                  Side::kJax};
+// nodes that have one rank. kTcpStoreKeys is a TCPStore whose ranks use nothing but counters and
+// keys, which every release has.
+enum class Side { kMuster, kMusterApart, kBare, kTcpStore, kTcpStoreKeys, kJax };
+inline constexpr Side kSides[] = {Side::kMuster,   Side::kMusterApart,  Side::kBare,
+                                  Side::kTcpStore, Side::kTcpStoreKeys, Side::kJax};
 inline bool IsMuster(Side side) { return side == Side::kMuster || side == Side::kMusterApart; }
 // Return "muster", for file names, and "Muster", for people.
 std::string NameOf(Side side);
@@ -25,6 +26,8 @@ std::string TitleOf(Side side);
 
 // Returns the folder where tools/peers has installed PyTorch and JAX, or "" if it has not.
 std::string PeersHome();
+// Returns the version of "torch" or "jaxlib" there, or "".
+std::string PeerVersion(const std::string& package);
 // Returns whether this side can run on this machine.
 bool IsInstalled(Side side);
 

@@ -31,9 +31,7 @@ class Side:
         return [got for _, got in self.client.key_value_dir_get_bytes(f"gather/{number}/")]
 
     def lease(self, number, value):
-        try:
-            self.client.key_value_set_bytes(f"lease/{number}", b"taken")
-        except Exception:  # another rank was first
+        if self.client.key_value_increment(f"lease/{number}", 1) > 1:
             return self.client.blocking_key_value_get_bytes(f"lease/{number}/value", TIMEOUT_MS)
         self.client.key_value_set_bytes(f"lease/{number}/value", value)
         return value
@@ -55,4 +53,4 @@ def serve(ranks):
 
 
 if __name__ == "__main__":
-    peer_ranks.main(Side(), serve)
+    peer_ranks.main({"jax": Side}, serve)

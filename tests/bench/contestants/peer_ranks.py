@@ -71,9 +71,11 @@ class Rank:
         assert self.side.lease(number, value) == value, "an answer is not what was sent"
 
 
-def main(side, serve):
-    """`serve` starts the service for so many ranks and returns its port."""
-    folder, ranks, port_file = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+def main(sides, serve):
+    """Runs the ranks of one of `sides`, which the command line names: SIDE FOLDER RANKS PORT_FILE. `serve` starts the
+    service for so many ranks and returns its port."""
+    name, folder, ranks, port_file = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+    side = sides[name]()
     for rank in range(ranks):
         if os.fork() == 0:
             Rank(side, folder, rank, ranks).work()
