@@ -1,7 +1,7 @@
 #include "tests/nccl/cuda/driver/entry_points.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
-#include "tests/nccl/cuda/runtime/kernel.h"
+#include "tests/nccl/cuda/runtime/stream/kernel.h"
 
 namespace fake_cuda::driver {
 namespace {

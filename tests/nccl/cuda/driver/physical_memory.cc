@@ -12,7 +12,7 @@
 #include "tests/nccl/cuda/driver/entry_points.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/devices.h"
-#include "tests/nccl/cuda/runtime/reachable_memory.h"
+#include "tests/nccl/cuda/runtime/memory/reachable_memory.h"
 
 namespace fake_cuda::driver {
 namespace {

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/runtime/stream_queue.h"
+#include "tests/nccl/cuda/runtime/stream/stream_queue.h"
 
 namespace fake_cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 #include <map>
 #include <mutex>
@@ -9,9 +9,9 @@
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
-#include "tests/nccl/cuda/runtime/event.h"
 #include "tests/nccl/cuda/runtime/failure.h"
-#include "tests/nccl/cuda/runtime/order.h"
+#include "tests/nccl/cuda/runtime/stream/event.h"
+#include "tests/nccl/cuda/runtime/stream/order.h"
 
 namespace fake_cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/runtime/reachable_memory.h"
+#include "tests/nccl/cuda/runtime/memory/reachable_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/devices.h"
 #include "tests/nccl/cuda/runtime/environment.h"
-#include "tests/nccl/cuda/runtime/event.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/stream/event.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 namespace fake_cuda {
 namespace {

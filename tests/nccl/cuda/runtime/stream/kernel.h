@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_KERNEL_H_
-#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_KERNEL_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_KERNEL_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_KERNEL_H_
 
 #include <cuda_runtime_api.h>
 
@@ -28,4 +28,4 @@ void LoadKernel(const void* symbol);
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_KERNEL_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_KERNEL_H_

@@ -8,8 +8,8 @@
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/failure.h"
-#include "tests/nccl/cuda/runtime/reachable_memory.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/memory/reachable_memory.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 namespace fake_cuda {
 namespace {

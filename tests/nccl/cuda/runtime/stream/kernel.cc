@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/runtime/kernel.h"
+#include "tests/nccl/cuda/runtime/stream/kernel.h"
 
 #include <dlfcn.h>
 
@@ -11,9 +11,9 @@
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/environment.h"
-#include "tests/nccl/cuda/runtime/event.h"
-#include "tests/nccl/cuda/runtime/reachable_memory.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/memory/reachable_memory.h"
+#include "tests/nccl/cuda/runtime/stream/event.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 namespace fake_cuda {
 namespace {

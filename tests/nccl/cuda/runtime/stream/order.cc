@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/runtime/order.h"
+#include "tests/nccl/cuda/runtime/stream/order.h"
 
 #include <algorithm>
 #include <mutex>

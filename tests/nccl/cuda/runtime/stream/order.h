@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_ORDER_H_
-#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_ORDER_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_ORDER_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_ORDER_H_
 
 #include <cstdint>
 #include <map>
@@ -36,4 +36,4 @@ void CheckOrder(const std::vector<Access>& accesses, uint64_t stream, uint64_t w
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_ORDER_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_ORDER_H_

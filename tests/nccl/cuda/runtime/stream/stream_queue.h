@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_QUEUE_H_
-#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_QUEUE_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_STREAM_QUEUE_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_STREAM_QUEUE_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include "tests/nccl/cuda/runtime/order.h"
+#include "tests/nccl/cuda/runtime/stream/order.h"
 
 namespace fake_cuda {
 
@@ -74,4 +74,4 @@ struct QueuePosition {
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_QUEUE_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_STREAM_QUEUE_H_

@@ -5,8 +5,8 @@
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
-#include "tests/nccl/cuda/runtime/reachable_memory.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/memory/reachable_memory.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 // The type behind cudaMemPool_t.
 struct CUmemPoolHandle_st {

@@ -3,9 +3,9 @@
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
-#include "tests/nccl/cuda/runtime/event.h"
 #include "tests/nccl/cuda/runtime/failure.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/stream/event.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 using fake_cuda::BeginCudaCall;
 using fake_cuda::FindStream;

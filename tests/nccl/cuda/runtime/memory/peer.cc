@@ -14,7 +14,7 @@
 #include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/devices.h"
 #include "tests/nccl/cuda/runtime/environment.h"
-#include "tests/nccl/cuda/runtime/reachable_memory.h"
+#include "tests/nccl/cuda/runtime/memory/reachable_memory.h"
 
 using fake_cuda::BeginCudaCall;
 using fake_cuda::BeginQuery;

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_H_
-#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_STREAM_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_STREAM_H_
 
 #include <cuda_runtime_api.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/nccl/cuda/runtime/stream_queue.h"
+#include "tests/nccl/cuda/runtime/stream/stream_queue.h"
 
 // The type behind cudaStream_t.
 struct CUstream_st {
@@ -45,4 +45,4 @@ int64_t LiveStreams();
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_STREAM_H_

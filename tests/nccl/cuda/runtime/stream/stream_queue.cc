@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/runtime/stream_queue.h"
+#include "tests/nccl/cuda/runtime/stream/stream_queue.h"
 
 #include <algorithm>
 #include <atomic>

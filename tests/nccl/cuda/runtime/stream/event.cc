@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/runtime/event.h"
+#include "tests/nccl/cuda/runtime/stream/event.h"
 
 #include <chrono>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/failure.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 namespace fake_cuda {
 namespace {

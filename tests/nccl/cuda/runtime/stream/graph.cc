@@ -2,7 +2,7 @@
 
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/cuda_error.h"
-#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/runtime/stream/stream.h"
 
 using fake_cuda::BeginCudaCall;
 using fake_cuda::RecordError;

@@ -1,11 +1,11 @@
-#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_EVENT_H_
-#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_EVENT_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_EVENT_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_EVENT_H_
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
-#include "tests/nccl/cuda/runtime/stream_queue.h"
+#include "tests/nccl/cuda/runtime/stream/stream_queue.h"
 
 namespace fake_cuda {
 
@@ -20,4 +20,4 @@ int64_t LiveEvents();
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_EVENT_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_EVENT_H_
