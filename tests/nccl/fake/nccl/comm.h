@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/nccl/fake/nccl/socket.h"
-#include "tests/nccl/fake/nccl/socket_mesh.h"
+#include "tests/nccl/fake/nccl/bootstrap/socket.h"
+#include "tests/nccl/fake/nccl/bootstrap/socket_mesh.h"
 
 // The type behind ncclComm_t. The object outlives its freeing, so that later uses are detected.
 struct ncclComm {

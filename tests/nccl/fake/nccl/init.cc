@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/nccl/fake/nccl/bootstrap/rank_bootstrap.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/config.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/group_calls.h"
-#include "tests/nccl/fake/nccl/rank_bootstrap.h"
+#include "tests/nccl/fake/nccl/operations/group_calls.h"
 
 namespace fake_nccl {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/group_calls.h"
+#include "tests/nccl/fake/nccl/operations/group_calls.h"
 
 namespace fake_nccl {
 namespace {

@@ -1,6 +1,6 @@
 // The part of NCCL that runs on the device, here on a stream's thread.
 
-#include "tests/nccl/fake/nccl/operations_kernel.h"
+#include "tests/nccl/fake/nccl/operations/operations_kernel.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/reduce.h"
+#include "tests/nccl/fake/nccl/operations/reduce.h"
 
 namespace fake_nccl {
 namespace {

@@ -1,11 +1,11 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_KERNEL_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_KERNEL_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_OPERATIONS_KERNEL_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_OPERATIONS_KERNEL_H_
 
 #include <nccl.h>
 
 #include <vector>
 
-#include "tests/nccl/fake/nccl/nccl_operation.h"
+#include "tests/nccl/fake/nccl/operations/nccl_operation.h"
 
 namespace fake_nccl {
 
@@ -15,4 +15,4 @@ ncclResult_t Launch(ncclComm_t comm, const std::vector<Operation>& operations);
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_KERNEL_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_OPERATIONS_KERNEL_H_

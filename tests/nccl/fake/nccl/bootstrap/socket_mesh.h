@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_SOCKET_MESH_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_SOCKET_MESH_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_SOCKET_MESH_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_SOCKET_MESH_H_
 
 #include <array>
 #include <condition_variable>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/nccl/fake/nccl/socket.h"
+#include "tests/nccl/fake/nccl/bootstrap/socket.h"
 
 namespace fake_nccl {
 
@@ -84,4 +84,4 @@ class Mesh {
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_SOCKET_MESH_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_SOCKET_MESH_H_

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/nccl/reduce.h"
+#include "tests/nccl/fake/nccl/operations/reduce.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/nccl/rank_bootstrap.h"
+#include "tests/nccl/fake/nccl/bootstrap/rank_bootstrap.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -12,9 +12,9 @@
 
 #include "common/text/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/fake/nccl/bootstrap/root.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/root.h"
 
 namespace fake_nccl {
 namespace {

@@ -1,14 +1,14 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_RANK_BOOTSTRAP_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_RANK_BOOTSTRAP_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_RANK_BOOTSTRAP_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_RANK_BOOTSTRAP_H_
 
 #include <nccl.h>
 
 #include <memory>
 #include <vector>
 
+#include "tests/nccl/fake/nccl/bootstrap/socket.h"
+#include "tests/nccl/fake/nccl/bootstrap/socket_mesh.h"
 #include "tests/nccl/fake/nccl/comm.h"
-#include "tests/nccl/fake/nccl/socket.h"
-#include "tests/nccl/fake/nccl/socket_mesh.h"
 
 namespace fake_nccl {
 
@@ -32,4 +32,4 @@ std::unique_ptr<Mesh> ConnectMesh(ncclComm_t comm, Socket own,
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_RANK_BOOTSTRAP_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_RANK_BOOTSTRAP_H_

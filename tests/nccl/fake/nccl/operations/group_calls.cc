@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/nccl/group_calls.h"
+#include "tests/nccl/fake/nccl/operations/group_calls.h"
 
 #include <map>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
-#include "tests/nccl/fake/nccl/operations_kernel.h"
+#include "tests/nccl/fake/nccl/operations/operations_kernel.h"
 #include "tests/nccl/fake/nccl/thread.h"
 
 namespace fake_nccl {

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_REDUCE_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_REDUCE_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_REDUCE_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_REDUCE_H_
 
 #include <nccl.h>
 
@@ -18,4 +18,4 @@ void Reduce(const std::vector<const char*>& in, size_t count, ncclDataType_t typ
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_REDUCE_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_REDUCE_H_

@@ -2,7 +2,7 @@
 // for its ranks without a time-out, and nothing ends it before they have come. A rank that checks
 // in twice, or a disagreement of the ranks, makes it quit, with a warning that no caller sees.
 
-#include "tests/nccl/fake/nccl/root.h"
+#include "tests/nccl/fake/nccl/bootstrap/root.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/nccl/fake/nccl/bootstrap/socket.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/socket.h"
 #include "tests/nccl/fake/nccl/thread.h"
 
 namespace fake_nccl {

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/nccl/socket.h"
+#include "tests/nccl/fake/nccl/bootstrap/socket.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

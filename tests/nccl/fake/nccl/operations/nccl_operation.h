@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_NCCL_OPERATION_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_NCCL_OPERATION_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_NCCL_OPERATION_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_NCCL_OPERATION_H_
 
 #include <nccl.h>
 
@@ -47,4 +47,4 @@ inline size_t PartsWritten(const Operation& operation, int rank, int size) {
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_NCCL_OPERATION_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_NCCL_OPERATION_H_

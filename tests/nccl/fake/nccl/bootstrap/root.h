@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_ROOT_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_ROOT_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_ROOT_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_ROOT_H_
 
 #include <nccl.h>
 #include <netinet/in.h>
@@ -34,4 +34,4 @@ int FirstRankOf(int root, int ranks, int roots);
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_ROOT_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_BOOTSTRAP_ROOT_H_

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/nccl/socket_mesh.h"
+#include "tests/nccl/fake/nccl/bootstrap/socket_mesh.h"
 
 #include <poll.h>
 

@@ -1,11 +1,11 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_GROUP_CALLS_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_GROUP_CALLS_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_GROUP_CALLS_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_GROUP_CALLS_H_
 
 #include <nccl.h>
 
 #include <functional>
 
-#include "tests/nccl/fake/nccl/nccl_operation.h"
+#include "tests/nccl/fake/nccl/operations/nccl_operation.h"
 
 namespace fake_nccl {
 
@@ -26,4 +26,4 @@ ncclResult_t RunInGroup(const ncclComm_t* comm, const std::function<ncclResult_t
 
 }  // namespace fake_nccl
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_GROUP_CALLS_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_OPERATIONS_GROUP_CALLS_H_

@@ -4,9 +4,9 @@
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/group_calls.h"
-#include "tests/nccl/fake/nccl/nccl_operation.h"
-#include "tests/nccl/fake/nccl/reduce.h"
+#include "tests/nccl/fake/nccl/operations/group_calls.h"
+#include "tests/nccl/fake/nccl/operations/nccl_operation.h"
+#include "tests/nccl/fake/nccl/operations/reduce.h"
 
 namespace fake_nccl {
 namespace {
