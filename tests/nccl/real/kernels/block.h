@@ -5,7 +5,7 @@
 
 #include "device.h"
 #include "tests/nccl/real/kernels/kernel_memory.h"
-#include "tests/nccl/real/kernels/waits.h"
+#include "tests/nccl/real/kernels/transfer/waits.h"
 
 namespace cpu_nccl {
 

@@ -7,9 +7,9 @@
 
 #include "tests/nccl/real/kernels/block.h"
 #include "tests/nccl/real/kernels/function.h"
-#include "tests/nccl/real/kernels/p2p.h"
 #include "tests/nccl/real/kernels/profiler.h"
-#include "tests/nccl/real/kernels/ring.h"
+#include "tests/nccl/real/kernels/transfer/p2p.h"
+#include "tests/nccl/real/kernels/transfer/ring.h"
 #include "tests/nccl/real/kernels/work_batch.h"
 
 namespace cpu_nccl {

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_RING_H_
-#define MUSTER_TESTS_NCCL_REAL_KERNELS_RING_H_
+#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_RING_H_
+#define MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_RING_H_
 
 #include <vector>
 
@@ -19,4 +19,4 @@ void RunBroadcasts(Block& block, const Function& function, std::vector<ncclDevWo
 
 }  // namespace cpu_nccl
 
-#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_RING_H_
+#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_RING_H_

@@ -1,4 +1,4 @@
-#include "tests/nccl/real/kernels/fifo.h"
+#include "tests/nccl/real/kernels/transfer/fifo.h"
 
 namespace cpu_nccl {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_PIPE_H_
-#define MUSTER_TESTS_NCCL_REAL_KERNELS_PIPE_H_
+#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_PIPE_H_
+#define MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_PIPE_H_
 
 #include <sys/types.h>
 
@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "tests/nccl/real/kernels/block.h"
-#include "tests/nccl/real/kernels/fifo.h"
 #include "tests/nccl/real/kernels/kernel_reduction.h"
+#include "tests/nccl/real/kernels/transfer/fifo.h"
 
 namespace cpu_nccl {
 
@@ -81,4 +81,4 @@ class Pipe {
 
 }  // namespace cpu_nccl
 
-#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_PIPE_H_
+#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_PIPE_H_

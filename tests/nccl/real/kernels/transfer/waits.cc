@@ -1,4 +1,4 @@
-#include "tests/nccl/real/kernels/waits.h"
+#include "tests/nccl/real/kernels/transfer/waits.h"
 
 #include <sched.h>
 #include <time.h>

@@ -1,10 +1,10 @@
-#include "tests/nccl/real/kernels/p2p.h"
+#include "tests/nccl/real/kernels/transfer/p2p.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
-#include "tests/nccl/real/kernels/transfer.h"
+#include "tests/nccl/real/kernels/transfer/transfer.h"
 
 namespace cpu_nccl {
 namespace {

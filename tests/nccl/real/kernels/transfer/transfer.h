@@ -1,11 +1,11 @@
-#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_H_
-#define MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_H_
+#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_TRANSFER_H_
+#define MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_TRANSFER_H_
 
 #include <cstddef>
 #include <memory>
 
 #include "tests/nccl/real/kernels/block.h"
-#include "tests/nccl/real/kernels/fifo.h"
+#include "tests/nccl/real/kernels/transfer/fifo.h"
 
 namespace cpu_nccl {
 
@@ -53,4 +53,4 @@ class Transfer {
 
 }  // namespace cpu_nccl
 
-#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_H_
+#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_TRANSFER_H_

@@ -1,10 +1,10 @@
-#include "tests/nccl/real/kernels/ring.h"
+#include "tests/nccl/real/kernels/transfer/ring.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "tests/nccl/real/kernels/kernel_reduction.h"
-#include "tests/nccl/real/kernels/pipe.h"
+#include "tests/nccl/real/kernels/transfer/pipe.h"
 
 namespace cpu_nccl {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/nccl/real/kernels/transfer.h"
+#include "tests/nccl/real/kernels/transfer/transfer.h"
 
 #include <algorithm>
 #include <cstring>

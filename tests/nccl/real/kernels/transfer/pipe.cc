@@ -1,4 +1,4 @@
-#include "tests/nccl/real/kernels/pipe.h"
+#include "tests/nccl/real/kernels/transfer/pipe.h"
 
 #include <cstring>
 

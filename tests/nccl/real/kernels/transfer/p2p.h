@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_P2P_H_
-#define MUSTER_TESTS_NCCL_REAL_KERNELS_P2P_H_
+#ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_P2P_H_
+#define MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_P2P_H_
 
 #include <vector>
 
@@ -13,4 +13,4 @@ void RunP2p(Block& block, const std::vector<ncclDevWorkP2p>& works);
 
 }  // namespace cpu_nccl
 
-#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_P2P_H_
+#endif  // MUSTER_TESTS_NCCL_REAL_KERNELS_TRANSFER_P2P_H_
