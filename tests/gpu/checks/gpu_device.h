@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_GPU_GPU_DEVICE_H_
-#define MUSTER_TESTS_GPU_GPU_DEVICE_H_
+#ifndef MUSTER_TESTS_GPU_CHECKS_GPU_DEVICE_H_
+#define MUSTER_TESTS_GPU_CHECKS_GPU_DEVICE_H_
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -94,4 +94,4 @@ class Stream {
 
 }  // namespace muster::gpu
 
-#endif  // MUSTER_TESTS_GPU_GPU_DEVICE_H_
+#endif  // MUSTER_TESTS_GPU_CHECKS_GPU_DEVICE_H_

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "muster/communicator.h"
-#include "tests/gpu/gpu_checks.h"
-#include "tests/gpu/typed.h"
+#include "tests/gpu/checks/gpu_checks.h"
+#include "tests/gpu/checks/typed.h"
 
 namespace muster::gpu {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_GPU_STATISTICS_H_
-#define MUSTER_TESTS_GPU_STATISTICS_H_
+#ifndef MUSTER_TESTS_GPU_CHECKS_STATISTICS_H_
+#define MUSTER_TESTS_GPU_CHECKS_STATISTICS_H_
 
 #include <algorithm>
 #include <vector>
@@ -21,4 +21,4 @@ inline std::vector<double> Ratios(std::vector<double> values, const std::vector<
 
 }  // namespace muster::gpu
 
-#endif  // MUSTER_TESTS_GPU_STATISTICS_H_
+#endif  // MUSTER_TESTS_GPU_CHECKS_STATISTICS_H_

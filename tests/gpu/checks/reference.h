@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_GPU_REFERENCE_H_
-#define MUSTER_TESTS_GPU_REFERENCE_H_
+#ifndef MUSTER_TESTS_GPU_CHECKS_REFERENCE_H_
+#define MUSTER_TESTS_GPU_CHECKS_REFERENCE_H_
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -112,4 +112,4 @@ absl::Status ExpectEqual(const std::vector<T>& got, const std::vector<T>& expect
 
 }  // namespace muster::gpu
 
-#endif  // MUSTER_TESTS_GPU_REFERENCE_H_
+#endif  // MUSTER_TESTS_GPU_CHECKS_REFERENCE_H_

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "muster/job.h"
-#include "tests/gpu/gpu_checks.h"
+#include "tests/gpu/checks/gpu_checks.h"
 
 namespace muster::gpu {
 namespace {

@@ -1,10 +1,10 @@
-#include "tests/gpu/bare.h"
+#include "tests/gpu/checks/bare.h"
 
 #include <cstdio>
 #include <fstream>
 
 #include "absl/time/time.h"
-#include "tests/gpu/gpu_device.h"
+#include "tests/gpu/checks/gpu_device.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::gpu {

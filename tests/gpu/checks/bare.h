@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_GPU_BARE_H_
-#define MUSTER_TESTS_GPU_BARE_H_
+#ifndef MUSTER_TESTS_GPU_CHECKS_BARE_H_
+#define MUSTER_TESTS_GPU_CHECKS_BARE_H_
 
 #include <nccl.h>
 
@@ -25,4 +25,4 @@ absl::StatusOr<BareComm> ConnectBare(int rank, int size, const std::string& path
 
 }  // namespace muster::gpu
 
-#endif  // MUSTER_TESTS_GPU_BARE_H_
+#endif  // MUSTER_TESTS_GPU_CHECKS_BARE_H_

@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
-#include "tests/gpu/gpu_checks.h"
-#include "tests/gpu/gpu_device.h"
+#include "tests/gpu/checks/gpu_checks.h"
+#include "tests/gpu/checks/gpu_device.h"
 
 namespace muster::gpu {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "tests/gpu/bare.h"
-#include "tests/gpu/gpu_checks.h"
-#include "tests/gpu/statistics.h"
-#include "tests/gpu/typed.h"
+#include "tests/gpu/checks/bare.h"
+#include "tests/gpu/checks/gpu_checks.h"
+#include "tests/gpu/checks/statistics.h"
+#include "tests/gpu/checks/typed.h"
 
 namespace muster::gpu {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "tests/gpu/gpu_checks.h"
-#include "tests/gpu/typed.h"
+#include "tests/gpu/checks/gpu_checks.h"
+#include "tests/gpu/checks/typed.h"
 
 namespace muster::gpu {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_GPU_TYPED_H_
-#define MUSTER_TESTS_GPU_TYPED_H_
+#ifndef MUSTER_TESTS_GPU_CHECKS_TYPED_H_
+#define MUSTER_TESTS_GPU_CHECKS_TYPED_H_
 
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "muster/nccl.h"
-#include "tests/gpu/gpu_device.h"
-#include "tests/gpu/reference.h"
+#include "tests/gpu/checks/gpu_device.h"
+#include "tests/gpu/checks/reference.h"
 
 namespace muster::gpu {
 
@@ -70,4 +70,4 @@ inline absl::Status CheckAllReduce(NcclCommunicator& comm, size_t count, cudaStr
 
 }  // namespace muster::gpu
 
-#endif  // MUSTER_TESTS_GPU_TYPED_H_
+#endif  // MUSTER_TESTS_GPU_CHECKS_TYPED_H_

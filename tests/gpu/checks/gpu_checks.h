@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_GPU_GPU_CHECKS_H_
-#define MUSTER_TESTS_GPU_GPU_CHECKS_H_
+#ifndef MUSTER_TESTS_GPU_CHECKS_GPU_CHECKS_H_
+#define MUSTER_TESTS_GPU_CHECKS_GPU_CHECKS_H_
 
 #include <cstddef>
 #include <string>
@@ -57,4 +57,4 @@ std::string BuiltWithNccl();
 
 }  // namespace muster::gpu
 
-#endif  // MUSTER_TESTS_GPU_GPU_CHECKS_H_
+#endif  // MUSTER_TESTS_GPU_CHECKS_GPU_CHECKS_H_

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/memory/activity_reader.h"
-#include "tests/gpu/gpu_checks.h"
-#include "tests/gpu/typed.h"
+#include "tests/gpu/checks/gpu_checks.h"
+#include "tests/gpu/checks/typed.h"
 #include "tests/util/process/wait_until.h"
 
 namespace muster::gpu {
