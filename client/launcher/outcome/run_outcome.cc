@@ -13,12 +13,17 @@ namespace muster::launcher {
 namespace {
 
 std::string EndPhrase(const RankEnd& end) {
+  if (end.mpi_fault && end.mpi_fault->code) return end.mpi_fault->text;
+  if (end.mpi_fault) return absl::StrCat(Describe(end.end), " ", end.mpi_fault->text);
   return end.without_leave ? "ended with 0 without Leave(); call job->Leave() before main returns"
                            : Describe(end.end);
 }
 
+// The process may have been killed before it exited with the code of MPI_Abort().
 int ExitStatusOf(const RankEnd& end) {
-  return end.without_leave ? exit_codes::kFailed : ShellStatus(end.end);
+  const bool aborted = end.mpi_fault && end.mpi_fault->code;
+  const int status = aborted ? *end.mpi_fault->code & 0xff : ShellStatus(end.end);
+  return status != 0 || end.well() ? status : exit_codes::kFailed;
 }
 
 // Returns "; rank 0 exited with status 1; ranks 1,3 exited with status 2". Groups ranks that ended

@@ -11,6 +11,14 @@
 
 namespace muster::launcher {
 
+// How a rank broke the rules of MPI.
+struct MpiFault {
+  // With a code, what the rank did, such as "called MPI_Abort(5)". Else what follows "exited with
+  // status 0", such as "before MPI_Finalize()".
+  std::string text;
+  std::optional<int> code;  // counts as the exit status
+};
+
 // How one rank of this launcher ended.
 struct RankEnd {
   int rank = 0;
@@ -20,9 +28,10 @@ struct RankEnd {
   bool forgiven = false;          // it was replaced, or the job continues without it
   bool without_leave = false;     // it exited with status 0 in the middle of the job
   std::string loss = {};          // the coordinator's account of the loss, if it sent one
+  std::optional<MpiFault> mpi_fault = {};
 
   // Returns whether the rank has done its part.
-  bool well() const { return end.clean() && !without_leave; }
+  bool well() const { return end.clean() && !without_leave && !mpi_fault; }
 };
 
 // Returns "rank 2 was killed by signal 9 (SIGKILL)".
