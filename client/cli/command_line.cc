@@ -178,6 +178,11 @@ void AddRun(CLI::App* app, RunFlags* flags) {
                   "is a port that only this machine reaches, :0 a free one "
                   "(MUSTER_METRICS_LISTEN). Only for a coordinator that muster run starts")
       ->type_name("ADDR");
+  run->add_option(
+         "--pmi", flags->pmi,
+         "Serve PMI to the ranks, so that programs of MPICH and Intel MPI get their ranks: "
+         "'on' or 'off' (default on)")
+      ->type_name("MODE");
   run->add_option("--musterd", flags->musterd,
                   "The coordinator's program (default: MUSTER_MUSTERD, or the "
                   "musterd next to muster or in PATH)")

@@ -30,8 +30,9 @@ MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT,
 is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
 LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
 (--master-port); no process listens there until the program does. PYTHONUNBUFFERED is 1 unless it is
-set. On a terminal, or with --pty, a rank's standard output and error are a pseudo-terminal that is
-as wide as yours less the prefix.
+set. With --pmi=on it has PMI_FD, PMI_RANK, PMI_SIZE, PMI_ID, MPI_LOCALRANKID and MPI_LOCALNRANKS, as
+under MPICH's mpiexec. On a terminal, or with --pty, a rank's standard output and error are a
+pseudo-terminal that is as wide as yours less the prefix.
 
 SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to the ranks and end the run: ranks that are still
 running after --grace, or at a second signal, get SIGKILL. SIGUSR1, SIGUSR2 and SIGWINCH are

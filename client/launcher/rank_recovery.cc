@@ -12,12 +12,14 @@ namespace muster::launcher {
 using HeldEnd = GroupRestart::HeldEnd;
 
 RankRecovery::RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome,
-                           RankShutdown* shutdown, CoordinatorLink* link, RankStarter* starter)
+                           RankShutdown* shutdown, CoordinatorLink* link, PmiServer* pmi,
+                           RankStarter* starter)
     : plan_(*plan),
       ranks_(ranks),
       outcome_(outcome),
       shutdown_(shutdown),
       link_(link),
+      pmi_(pmi),
       starter_(starter) {}
 
 void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
@@ -25,7 +27,9 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
   ranks_->Ended(place);
   link_->PublishRanks();
   const bool ending = shutdown_->signalled() || (group_ && group_->ending());
-  const RankEnd rank_end = {place->rank, place->pid, end, ending};
+  RankEnd rank_end = {place->rank, place->pid, end, ending};
+  const std::optional<MpiFault> mpi_fault = pmi_->Ended(place->local_rank, end);
+  if (!ending) rank_end.mpi_fault = mpi_fault;
   // The rank's last output is printed before the launcher's messages about its end.
   starter_->Ended(place->local_rank, rank_end, outcome_->failure_elsewhere());
   if (group_) return group_->Hold({place, rank_end});
@@ -34,12 +38,12 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
 
 // Decides what the end means for the run.
 void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart_group) {
-  const bool failed = !end.end.clean() && shutdown_->running();
+  const bool failed = !end.well() && shutdown_->running();
   if (failed && may_restart_group) {
     group_.emplace(&plan_, ranks_, link_, outcome_, starter_, HeldEnd{place, end});
     return;
   }
-  const bool restarts = failed && MayRestart();
+  const bool restarts = failed && MayRestart(*place);
   end.forgiven = failed && !restarts && MayContinue();
   const bool fatal = failed && !restarts && !end.forgiven;
   ReportEnd(*place, end, fatal);
@@ -49,12 +53,22 @@ void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart
     cleanups_.push_back(ranks_->CleanUpAfter(*place));
   }
   outcome_->Add(end);
-  if (fatal) shutdown_->BeginFailure(DescribeEnd(end));
+  if (!fatal) return;
+  // After MPI_Abort() the other ranks have nothing to report.
+  const bool aborted = end.mpi_fault && end.mpi_fault->code;
+  shutdown_->BeginFailure(DescribeEnd(end), aborted ? absl::ZeroDuration() : plan_.failure_wait);
 }
 
 void RankRecovery::ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal) {
   const bool is_the_cause = fatal && !SaysHealthy(end.end);
   link_->ReportEnd(place, end, is_the_cause ? outcome_->Sentence(end) : "");
+}
+
+void RankRecovery::OnMpiFault(int local_rank, const MpiFault& fault) {
+  RankEnd* const end = outcome_->Find(ranks_->At(local_rank).pid);
+  if (end == nullptr || end->after_our_signal) return;  // it is about to be replaced, or was ended
+  end->mpi_fault = fault;
+  if (shutdown_->running()) shutdown_->BeginFailure(DescribeEnd(*end));
 }
 
 void RankRecovery::OnLosses() {
@@ -85,9 +99,15 @@ void RankRecovery::Step(bool suspended) {
 
 // ---- Restart of one rank ----
 
-bool RankRecovery::MayRestart() const {
+bool RankRecovery::MayRestart(const RankTable::Place& place) const {
   // After a rank has left cleanly, the job is over and would not accept another member.
-  return restart_count_ < plan_.max_restarts && outcome_->clean_ends() == 0;
+  if (restart_count_ >= plan_.max_restarts || outcome_->clean_ends() > 0) return false;
+  if (!pmi_->HasJoined(place.local_rank)) return true;
+  starter_->Say(absl::StrCat("rank ", place.rank,
+                             " cannot be restarted alone, because a new process cannot take its "
+                             "place in MPI; --restart=group restarts all ranks of a job on one "
+                             "node"));
+  return false;
 }
 
 void RankRecovery::BeginRestart(RankTable::Place* place, const RankEnd& end) {
@@ -182,6 +202,7 @@ int RankRecovery::RanksLeft() const {
 }
 
 bool RankRecovery::MayContinue() const {
+  if (pmi_->active()) return false;  // MPI cannot
   return plan_.min_world_size < plan_.world_size() && RanksLeft() >= plan_.min_world_size;
 }
 

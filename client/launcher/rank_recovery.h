@@ -11,6 +11,7 @@
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
+#include "client/launcher/pmi_server.h"
 #include "client/launcher/process/cleanup.h"
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
@@ -28,10 +29,12 @@ class RankRecovery {
  public:
   // All pointers must outlive this object.
   RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome, RankShutdown* shutdown,
-               CoordinatorLink* link, RankStarter* starter);
+               CoordinatorLink* link, PmiServer* pmi, RankStarter* starter);
 
   // Handles the end of a rank's process, which has been reaped.
   void OnEnd(RankTable::Place* place, const ProcessEnd& end);
+  // Handles that ranks wait in MPI for this rank, whose process has ended with status 0.
+  void OnMpiFault(int local_rank, const MpiFault& fault);
   // Handles new losses that the coordinator has reported.
   void OnLosses();
   // Advances restarts and cleanups. `suspended` means that the ranks are stopped; then nothing is
@@ -57,7 +60,7 @@ class RankRecovery {
   void OnEndWithoutLeave(RankEnd* end);
 
   // Restart of one rank.
-  bool MayRestart() const;
+  bool MayRestart(const RankTable::Place& place) const;
   void BeginRestart(RankTable::Place* place, const RankEnd& end);
   bool Continue(Restart* restart);
 
@@ -80,6 +83,7 @@ class RankRecovery {
   RunOutcome* const outcome_;
   RankShutdown* const shutdown_;
   CoordinatorLink* const link_;
+  PmiServer* const pmi_;
   RankStarter* const starter_;
 
   std::list<Restart> restarts_;

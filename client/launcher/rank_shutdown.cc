@@ -17,10 +17,11 @@ constexpr absl::Duration kAnnounceDelay = absl::Seconds(1);
 
 }  // namespace
 
-void RankShutdown::BeginFailure(const std::string& what) {
-  Enter(Phase::kFailed, plan_.failure_wait);
+void RankShutdown::BeginFailure(const std::string& what, absl::Duration wait) {
+  Enter(Phase::kFailed, wait);
+  failure_wait_ = wait;
   failure_ = what;
-  announce_failure_at_ = SteadyNow() + std::min(kAnnounceDelay, plan_.failure_wait);
+  announce_failure_at_ = SteadyNow() + std::min(kAnnounceDelay, wait);
 }
 
 void RankShutdown::OnEndingSignal(int signal, int count) {
@@ -89,7 +90,7 @@ void RankShutdown::AnnounceFailure() {
   announce_failure_at_ = absl::InfiniteFuture();
   const std::vector<int> living = ranks_->Living();
   if (living.empty() || phase_ != Phase::kFailed) return;  // the summary tells enough
-  const absl::Duration left = plan_.failure_wait - std::min(kAnnounceDelay, plan_.failure_wait);
+  const absl::Duration left = failure_wait_ - std::min(kAnnounceDelay, failure_wait_);
   starter_->Say(absl::StrCat(failure_, "; ending ", NamedRanks(living), ": SIGTERM in ",
                              absl::FormatDuration(left), ", SIGKILL ",
                              absl::FormatDuration(plan_.grace), " later"));

@@ -29,8 +29,9 @@ class RankShutdown {
   bool killed() const { return phase_ >= Phase::kKilled; }
 
   // Begins the end of a failed job. `what` is the failure, for the user. The ranks get
-  // JobPlan::failure_wait to report why they cannot continue.
-  void BeginFailure(const std::string& what);
+  // JobPlan::failure_wait, or `wait`, to report why they cannot continue.
+  void BeginFailure(const std::string& what) { BeginFailure(what, plan_.failure_wait); }
+  void BeginFailure(const std::string& what, absl::Duration wait);
   // Forwards the user's signal to the ranks; from the second signal on, sends SIGKILL. `count` is
   // the number of such signals so far.
   void OnEndingSignal(int signal, int count);
@@ -70,6 +71,7 @@ class RankShutdown {
   RankStarter* const starter_;
   Phase phase_ = Phase::kRunning;
   absl::Time deadline_ = absl::InfiniteFuture();
+  absl::Duration failure_wait_;
   std::string failure_;  // the message about the failure, and when it is due
   absl::Time announce_failure_at_ = absl::InfiniteFuture();
 };

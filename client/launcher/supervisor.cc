@@ -29,6 +29,9 @@ constexpr absl::Duration kBundlePatience = absl::Seconds(30);
 constexpr absl::Duration kAnnounceDelay = absl::Seconds(1);
 // Time for this process's threads to notice that their calls were cancelled.
 constexpr absl::Duration kClosePatience = absl::Seconds(1);
+// How long a rank has to exit after MPI_Abort(). MPICH 5 does so in milliseconds. MPICH 4.0 waits
+// until it is killed.
+constexpr absl::Duration kAbortPatience = absl::Milliseconds(200);
 
 }  // namespace
 
@@ -41,12 +44,18 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
       child_signal_fd_(ChildSignalFd()),
       coordinator_(starter, loop, &signals_,
                    [this](const ProcessEnd& end) { OnCoordinatorGivenUp(end); }),
-      ranks_(&plan_, starter, loop, &coordinator_,
+      pmi_(&plan_, loop,
+           {[this](const std::string& text) { Say(text); },
+            [this](int local_rank) { OnExpelled(local_rank); },
+            [this](int local_rank, const MpiFault& fault) {
+              recovery_.OnMpiFault(local_rank, fault);
+            }}),
+      ranks_(&plan_, starter, loop, &coordinator_, &pmi_,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
       outcome_(plan_.job, node_),
       shutdown_(&plan_, &ranks_, &outcome_, starter),
       link_(&plan_, &ranks_, loop, starter),
-      recovery_(&plan_, &ranks_, &outcome_, &shutdown_, &link_, starter) {
+      recovery_(&plan_, &ranks_, &outcome_, &shutdown_, &link_, &pmi_, starter) {
   loop_->Watch(control_fd_, [this] { OnControl(); });
   loop_->Watch(child_signal_fd_, [this] { OnChildren(); });
 }
@@ -83,9 +92,12 @@ absl::Status Supervisor::Start() {
 void Supervisor::Step() {
   const absl::Duration poll_interval =
       recovery_.polling() ? kPollInterval : absl::InfiniteDuration();
-  const absl::Time next = std::min(shutdown_.next(), CoordinatorStart());
+  const bool warns = shutdown_.running() && !suspended_;
+  const absl::Time next_warning = warns ? pmi_.next_warning() : absl::InfiniteFuture();
+  const absl::Time next = std::min({shutdown_.next(), CoordinatorStart(), next_warning});
   loop_->Poll(std::min(next - SteadyNow(), poll_interval));
   shutdown_.Step();
+  if (SteadyNow() >= next_warning && shutdown_.running()) pmi_.Warn();
   if (SteadyNow() >= CoordinatorStart()) coordinator_.StartAgain();
   recovery_.Step(suspended_);
 }
@@ -182,6 +194,12 @@ void Supervisor::OnJobFailed(const std::string& reason) {
   if (!shutdown_.running() || !Active()) return;
   outcome_.FailedElsewhere(reason);
   shutdown_.BeginFailure("the job has failed");
+}
+
+void Supervisor::OnExpelled(int local_rank) {
+  loop_->At(SteadyNow() + kAbortPatience, [this, pid = ranks_.At(local_rank).pid] {
+    if (ranks_.Find(pid) != nullptr) kill(-pid, SIGKILL);
+  });
 }
 
 // ---- Ending ----

@@ -13,6 +13,7 @@
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
+#include "client/launcher/pmi_server.h"
 #include "client/launcher/process/ending_signals.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_recovery.h"
@@ -36,6 +37,7 @@ namespace muster::launcher {
 //   RankRecovery       what happens when a rank ends
 //   RankShutdown       the end of the run
 //   HostedCoordinator  the coordinator's process
+//   PmiServer          the ranks of MPI programs
 //   CoordinatorLink    calls to the coordinator
 //
 // Nothing here links the SDK, since a launcher has no rank. RankStarter, the interface to the
@@ -90,6 +92,7 @@ class Supervisor {
   void OnEnd(pid_t pid, int wait_status);
   void OnCoordinatorGivenUp(const ProcessEnd& end);
   void OnJobFailed(const std::string& reason);
+  void OnExpelled(int local_rank);
 
   // The end of the run. AwaitBundle() blocks until a bundle about a hang is in --debug-dir, unless
   // the user wants to leave.
@@ -109,6 +112,7 @@ class Supervisor {
   bool suspended_ = false;
 
   HostedCoordinator coordinator_;
+  PmiServer pmi_;
   RankTable ranks_;
   RunOutcome outcome_;
   RankShutdown shutdown_;

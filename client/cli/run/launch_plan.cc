@@ -213,6 +213,13 @@ absl::Status FillPty(const RunFlags& flags, LaunchPlan* plan) {
   return absl::OkStatus();
 }
 
+absl::Status FillPmi(const RunFlags& flags, JobPlan* job) {
+  const std::string pmi = flags.pmi.value_or("on");
+  if (pmi != "on" && pmi != "off") return Malformed("--pmi", pmi, "on or off");
+  job->pmi = pmi == "on";
+  return absl::OkStatus();
+}
+
 void FillUnset(const std::string& value, std::optional<std::string>* flag) {
   if (!flag->has_value() && !value.empty()) *flag = value;
 }
@@ -267,6 +274,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   RETURN_IF_ERROR(FillTimes(flags, &plan.job));
   RETURN_IF_ERROR(FillPaths(flags, &plan));
   RETURN_IF_ERROR(FillMetrics(flags, &plan));
+  RETURN_IF_ERROR(FillPmi(flags, &plan.job));
   plan.coordinator_given = flags.coordinator.has_value();
   plan.prefix = !flags.no_prefix;
   RETURN_IF_ERROR(FillPty(flags, &plan));

@@ -32,6 +32,7 @@ struct RunFlags {
   std::optional<std::string> max_world_size;
   std::optional<std::string> settle;
   std::optional<std::string> metrics_listen;
+  std::optional<std::string> pmi;
   CredentialFiles credentials;  // fields are empty if not given
   bool no_prefix = false;
   bool pty = false;

@@ -31,6 +31,7 @@ NodeRun::NodeRun(LaunchPlan plan, std::string program, int control_fd)
 
 int NodeRun::Run() {
   absl::Status started = ranks_.OpenLogs();
+  if (started.ok()) ranks_.WarnOfOtherMpi();
   if (started.ok()) started = supervisor_.Run();
   output_.Finish();
   const std::string summary =

@@ -146,15 +146,16 @@ absl::Status CoordinatorProcess::Spawn() {
   started_ = SteadyNow();
   const absl::StatusOr<int> output = open_output_();
   if (!output.ok()) return output.status();
-  const absl::StatusOr<pid_t> pid =
-      launcher::Spawn({command_.musterd,
-                       Arguments(),
-                       Environment(command_.own_token),
-                       *output,
-                       *output,
-                       // A batch system may warn every process of the job with SIGUSR2. musterd
-                       // blocks SIGUSR1, the other warning, itself.
-                       {SIGUSR2}});
+  SpawnRequest request;
+  request.path = command_.musterd;
+  request.argv = Arguments();
+  request.env = Environment(command_.own_token);
+  request.stdout_fd = *output;
+  request.stderr_fd = *output;
+  // A batch system may warn every process of the job with SIGUSR2. musterd blocks SIGUSR1, the
+  // other warning, itself.
+  request.ignored_signals = {SIGUSR2};
+  const absl::StatusOr<pid_t> pid = launcher::Spawn(request);
   close(*output);
   if (!pid.ok()) return pid.status();
   pid_ = *pid;

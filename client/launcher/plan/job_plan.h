@@ -40,6 +40,8 @@ struct JobPlan {
   // token, they are set once it listens.
   CredentialFiles credentials;
 
+  bool pmi = false;  // the ranks get a PMI server, for MPI
+
   // The folder for this node's bundle when a hang is detected. If empty, none is written.
   std::string debug_dir;
 

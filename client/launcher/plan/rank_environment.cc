@@ -46,6 +46,23 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
   };
 }
 
+// Returns the variables that MPI libraries read, as MPICH's mpiexec sets them. Without a PMI
+// server, variables of another launcher stay: it may serve PMI to its processes and their children.
+RankVariables PmiVariables(const JobPlan& plan, const RankStart& start) {
+  RankVariables variables;
+  for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMI_PORT", "PMI_SPAWNED",
+                           "MPI_LOCALRANKID", "MPI_LOCALNRANKS"}) {
+    variables[name] = std::nullopt;
+  }
+  if (start.pmi_fd < 0) return GetEnv(kSecretVariable).empty() ? RankVariables() : variables;
+  variables["PMI_FD"] = absl::StrCat(start.pmi_fd);
+  variables["PMI_RANK"] = variables["PMI_ID"] = absl::StrCat(plan.GlobalRank(start.local_rank));
+  variables["PMI_SIZE"] = absl::StrCat(plan.world_size());
+  variables["MPI_LOCALRANKID"] = absl::StrCat(start.local_rank);
+  variables["MPI_LOCALNRANKS"] = absl::StrCat(plan.nproc_per_node);
+  return variables;
+}
+
 // Returns the credential variables. If the coordinator has its own token, unsets those that the
 // user set for another coordinator.
 RankVariables CredentialVariables(const JobPlan& plan) {
@@ -73,6 +90,7 @@ RankVariables VariablesOf(const JobPlan& plan, const RankStart& start) {
   RankVariables variables = MusterVariables(plan, start);
   variables.merge(CredentialVariables(plan));
   variables.merge(TorchrunVariables(plan, start.local_rank));
+  variables.merge(PmiVariables(plan, start));
   return variables;
 }
 

@@ -21,6 +21,7 @@ struct RankStart {
   std::string secret;
   int restarts = 0;                // number of processes started before for this rank
   std::string activity_file = {};  // where it records what its communicators do; empty: nowhere
+  int pmi_fd = -1;                 // its connection to the PMI server; -1 if there is none
 };
 
 // The environment variables of a rank, by name. A variable without a value must be unset: if the

@@ -44,6 +44,7 @@ void ResetSignals(const std::vector<int>& ignored) {
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   dup2(request.stdout_fd, STDOUT_FILENO);
   dup2(request.stderr_fd, STDERR_FILENO);
+  if (request.kept_fd >= 0) fcntl(request.kept_fd, F_SETFD, 0);
   execvpe(request.path.c_str(), argv, env);
   const int error = errno;
   [[maybe_unused]] ssize_t written = write(error_fd, &error, sizeof(error));

@@ -18,6 +18,8 @@ struct SpawnRequest {
   int stderr_fd = -1;
   // Signals that the child ignores. It also undoes the launcher's own changes to signals.
   std::vector<int> ignored_signals = {};
+  // Stays open in the child under its number, though it is close-on-exec. -1: none.
+  int kept_fd = -1;
 };
 
 // Starts a child that leads its own process group and reads /dev/null. The kernel kills it when the

@@ -1,0 +1,146 @@
+#include "client/launcher/pmi_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/launcher/outcome/process_end.h"
+#include "client/launcher/plan/node_name.h"
+#include "client/launcher/pmi/process_mapping.h"
+#include "common/credentials/random_bytes.h"
+#include "common/process/steady_now.h"
+
+namespace muster::launcher {
+namespace {
+
+// Limits the reads after a rank's end. Its children may go on writing to the socket.
+constexpr int kMaxLastReads = 64;
+
+constexpr char kSeveralNodes[] =
+    "MPI between the nodes of a job is not offered yet; run it on one node, or start it by the "
+    "mpiexec of its MPI";
+
+pmi::World WorldOf(const JobPlan& plan) {
+  pmi::World world;
+  world.first_rank = plan.GlobalRank(0);
+  world.local_size = plan.nproc_per_node;
+  world.size = plan.world_size();
+  world.node = NodeNameOf(plan);
+  // MPI libraries name their shared memory after it, so no other world of the machine may have it.
+  world.name = absl::StrCat("kvs_", absl::BytesToHexString(RandomBytes(8)));
+  world.process_mapping = pmi::ProcessMapping(std::vector<int>(plan.nnodes, plan.nproc_per_node));
+  if (plan.nnodes > 1) world.refusal = kSeveralNodes;
+  return world;
+}
+
+}  // namespace
+
+PmiServer::PmiServer(const JobPlan* plan, EventLoop* loop, Handlers handlers)
+    : plan_(*plan),
+      loop_(loop),
+      handlers_(std::move(handlers)),
+      connections_(plan->nproc_per_node),
+      exchange_(std::make_unique<pmi::SingleNodeExchange>()) {}
+
+PmiServer::~PmiServer() {
+  for (int i = 0; i < plan_.nproc_per_node; ++i) Close(i);
+}
+
+void PmiServer::BeginWorld() {
+  if (plan_.pmi) engine_.emplace(WorldOf(plan_));
+}
+
+absl::StatusOr<int> PmiServer::Connect(int local_rank) {
+  if (!engine_) return -1;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return StartError(errno, "socketpair");
+  }
+  Close(local_rank);
+  connections_[local_rank] = {ends[0], ends[1]};
+  engine_->Started(local_rank);
+  loop_->Watch(ends[0], [this, local_rank] { OnReadable(local_rank); });
+  return ends[1];
+}
+
+void PmiServer::CloseRankEnd(int local_rank) {
+  const int fd = std::exchange(connections_[local_rank].rank_end, -1);
+  if (fd >= 0) close(fd);
+}
+
+std::optional<MpiFault> PmiServer::Ended(int local_rank, const ProcessEnd& end) {
+  if (!engine_) return std::nullopt;
+  for (int i = 0; i < kMaxLastReads && Read(local_rank); ++i) {
+  }
+  Close(local_rank);
+  return engine_->Ended(local_rank, end);
+}
+
+void PmiServer::Warn() {
+  if (engine_) CarryOut(engine_->Warn(SteadyNow()));
+}
+
+void PmiServer::OnReadable(int local_rank) {
+  if (Read(local_rank) || errno == EAGAIN || errno == EINTR) return;
+  Close(local_rank);  // or the loop would call this again and again
+}
+
+bool PmiServer::Read(int local_rank) {
+  const int fd = connections_[local_rank].fd;
+  if (fd < 0) return false;
+  std::array<char, 16384> bytes;
+  errno = 0;
+  const ssize_t size = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size <= 0) return false;
+  CarryOut(engine_->Receive(local_rank, {bytes.data(), static_cast<size_t>(size)}, SteadyNow()));
+  return true;
+}
+
+void PmiServer::Close(int local_rank) {
+  CloseRankEnd(local_rank);
+  const int fd = std::exchange(connections_[local_rank].fd, -1);
+  if (fd < 0) return;
+  loop_->Forget(fd);
+  close(fd);
+}
+
+// Never blocks. A client waits for the answer to each command, so answers fit into the socket
+// unless it breaks the protocol.
+void PmiServer::Send(int local_rank, const std::string& line) {
+  const int fd = connections_[local_rank].fd;
+  if (fd < 0) return;
+  const std::string bytes = line + "\n";
+  const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent == static_cast<ssize_t>(bytes.size())) return;
+  if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return;  // the process is gone
+  CarryOut(engine_->RejectReader(local_rank));
+}
+
+void PmiServer::CarryOut(const pmi::Effects& effects) {
+  for (const pmi::Effect& effect : effects) CarryOut(effect);
+}
+
+void PmiServer::CarryOut(const pmi::Effect& effect) {
+  if (const auto* reply = std::get_if<pmi::Reply>(&effect)) {
+    Send(reply->local_rank, reply->line);
+  } else if (const auto* begin = std::get_if<pmi::BeginExchange>(&effect)) {
+    exchange_->Begin(begin->puts, [this](const absl::StatusOr<pmi::Values>& others) {
+      CarryOut(engine_->Exchanged(others));
+    });
+  } else if (const auto* expel = std::get_if<pmi::Expel>(&effect)) {
+    // The connection stays open: at its end, MPICH 4.0 goes on as if nothing had happened.
+    handlers_.on_expelled(expel->local_rank);
+  } else if (const auto* blame = std::get_if<pmi::Blame>(&effect)) {
+    handlers_.on_fault(blame->local_rank, blame->fault);
+  } else {
+    handlers_.say(std::get<pmi::Announce>(effect).text);
+  }
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,43 @@
+// A rank of run_mpi_test.cc: an MPI program. The first argument says what it does between
+// MPI_Init() and MPI_Finalize(). Rank 1 is the one that misbehaves.
+
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void AwaitFile(const char* path) {
+  while (access(path, F_OK) != 0) usleep(5000);
+}
+
+static void Spawn(void) {
+  MPI_Comm children;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  const int error = MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF,
+                                   &children, MPI_ERRCODES_IGNORE);
+  printf("spawn: %s\n", error == MPI_SUCCESS ? "done" : "refused");
+}
+
+int main(int argc, char** argv) {
+  const char* step = argv[1];
+  const int launched_rank = atoi(getenv("RANK"));
+  if (strcmp(step, "late") == 0 && launched_rank == 1) AwaitFile(argv[2]);
+  if (strcmp(step, "absent") == 0 && launched_rank == 1) return 0;
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (strcmp(step, "abort") == 0 && rank == 1) MPI_Abort(MPI_COMM_WORLD, 23);
+  if (strcmp(step, "kill") == 0 && rank == 1) raise(SIGKILL);
+  if (strcmp(step, "kill-once") == 0 && rank == 1 &&
+      strcmp(getenv("MUSTER_RESTART_COUNT"), "0") == 0) {
+    raise(SIGKILL);
+  }
+  if (strcmp(step, "exit") == 0 && rank == 1) _exit(0);
+  if (strcmp(step, "spawn") == 0 && rank == 1) Spawn();
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("rank %d passed the barrier\n", rank);
+  MPI_Finalize();
+  return 0;
+}
