@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "tests/bench/common/clocks.h"
 #include "tests/bench/common/median.h"
 
@@ -14,8 +15,6 @@ namespace muster::testing {
 namespace {
 
 constexpr char kPython[] = "/usr/bin/python3";  // the Python that tools/peers installs wheels for
-
-constexpr char kInfoFolder[] = ".dist-info";  // ends the name of the folder that pip makes
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -80,11 +79,13 @@ std::string PeersHome() {
 std::string PeerVersion(const std::string& package) {
   const std::string home = PeersHome();
   if (home.empty()) return "";
-  const std::string begin = package + "-";
   for (const auto& entry : std::filesystem::directory_iterator(home + "/python")) {
     const std::string name = entry.path().filename().string();
-    if (!absl::StartsWith(name, begin) || !absl::EndsWith(name, kInfoFolder)) continue;
-    return name.substr(begin.size(), name.size() - begin.size() - sizeof(kInfoFolder) + 1);
+    absl::string_view version = name;  // "torch-2.15.0.dist-info", which pip makes
+    if (absl::ConsumePrefix(&version, package + "-") &&
+        absl::ConsumeSuffix(&version, ".dist-info")) {
+      return std::string(version);
+    }
   }
   return "";
 }
