@@ -55,8 +55,8 @@ void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart
   outcome_->Add(end);
   if (!fatal) return;
   // After MPI_Abort() the other ranks have nothing to report.
-  const bool aborted = end.mpi_fault && end.mpi_fault->code;
-  shutdown_->BeginFailure(DescribeEnd(end), aborted ? absl::ZeroDuration() : plan_.failure_wait);
+  shutdown_->BeginFailure(DescribeEnd(end),
+                          end.aborted() ? absl::ZeroDuration() : plan_.failure_wait);
 }
 
 void RankRecovery::ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal) {

@@ -13,7 +13,7 @@ namespace muster::launcher {
 namespace {
 
 std::string EndPhrase(const RankEnd& end) {
-  if (end.mpi_fault && end.mpi_fault->code) return end.mpi_fault->text;
+  if (end.aborted()) return end.mpi_fault->text;
   if (end.mpi_fault) return absl::StrCat(Describe(end.end), " ", end.mpi_fault->text);
   return end.without_leave ? "ended with 0 without Leave(); call job->Leave() before main returns"
                            : Describe(end.end);
@@ -21,8 +21,7 @@ std::string EndPhrase(const RankEnd& end) {
 
 // The process may have been killed before it exited with the code of MPI_Abort().
 int ExitStatusOf(const RankEnd& end) {
-  const bool aborted = end.mpi_fault && end.mpi_fault->code;
-  const int status = aborted ? *end.mpi_fault->code & 0xff : ShellStatus(end.end);
+  const int status = end.aborted() ? *end.mpi_fault->code & 0xff : ShellStatus(end.end);
   return status != 0 || end.well() ? status : exit_codes::kFailed;
 }
 

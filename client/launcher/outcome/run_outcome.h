@@ -32,6 +32,8 @@ struct RankEnd {
 
   // Returns whether the rank has done its part.
   bool well() const { return end.clean() && !without_leave && !mpi_fault; }
+  // Returns whether the rank has called MPI_Abort(), or its MPI_Init() was refused.
+  bool aborted() const { return mpi_fault && mpi_fault->code; }
 };
 
 // Returns "rank 2 was killed by signal 9 (SIGKILL)".

@@ -37,18 +37,15 @@ Engine::Engine(World world) : world_(std::move(world)), ranks_(world_.local_size
 
 // ---- Processes ----
 
-void Engine::Started(int local_rank) {
-  if (ranks_[local_rank].waits) --waiting_;
-  ranks_[local_rank] = Rank();
-}
+void Engine::Started(int local_rank) { ranks_[local_rank] = Rank(); }
 
 std::optional<MpiFault> Engine::Ended(int local_rank, const ProcessEnd& end) {
   Rank& rank = ranks_[local_rank];
   rank.done = end.clean();
   if (!rank.fault && rank.phase == Phase::kInMpi) rank.fault = {"before MPI_Finalize()", {}};
-  if (!rank.fault && rank.phase == Phase::kOutside && waiting_ > 0) {
-    rank.fault = {absl::StrCat("before MPI_Init(), for which ",
-                               NamedRanks(RanksThatWait(/*wait=*/true)), " of the job waited"),
+  if (!rank.fault && rank.phase == Phase::kOutside && !WaitingRanks().empty()) {
+    rank.fault = {absl::StrCat("before MPI_Init(), for which ", NamedRanks(WaitingRanks()),
+                               " of the job waited"),
                   {}};
   }
   return rank.fault;
@@ -212,12 +209,11 @@ void Engine::Abort(int local_rank, const Command& command) {
 
 void Engine::EnterBarrier(int local_rank, absl::Time now) {
   if (ranks_[local_rank].waits) return Reject(local_rank, "barrier_in while it waits in a barrier");
-  if (waiting_ == 0) {
+  if (WaitingRanks().empty()) {
     barrier_began_ = now;
     next_warning_ = now + kBarrierWarning;
   }
   ranks_[local_rank].waits = true;
-  ++waiting_;
   for (int i = 0; i < world_.local_size; ++i) {
     if (ranks_[i].waits || !ranks_[i].done || ranks_[i].fault) continue;
     ranks_[i].fault = {
@@ -225,7 +221,7 @@ void Engine::EnterBarrier(int local_rank, absl::Time now) {
         {}};
     effects_.push_back(Blame{i, *ranks_[i].fault});
   }
-  if (waiting_ < world_.local_size) return;
+  if (static_cast<int>(WaitingRanks().size()) < world_.local_size) return;
   exchanging_ = true;
   effects_.push_back(BeginExchange{std::exchange(unsent_, {})});
 }
@@ -241,7 +237,6 @@ Effects Engine::Exchanged(const absl::StatusOr<Values>& others) {
     return TakeEffects();
   }
   for (const auto& [key, value] : *others) values_[key] = value;
-  waiting_ = 0;
   next_warning_ = absl::InfiniteFuture();
   for (int i = 0; i < world_.local_size; ++i) {
     if (std::exchange(ranks_[i].waits, false)) Answer(i, "barrier_out");
@@ -253,18 +248,18 @@ Effects Engine::Warn(absl::Time now) {
   if (now < next_warning_) return {};
   const absl::Duration waited = now - barrier_began_;
   next_warning_ = barrier_began_ + 2 * waited;
+  const std::vector<int> waiting = WaitingRanks();
   effects_.push_back(Announce{absl::StrCat(
-      NamedRanks(RanksThatWait(/*wait=*/true)), " (node ", world_.node, ") ",
-      waiting_ == 1 ? "has" : "have", " waited ",
-      absl::FormatDuration(absl::Trunc(waited, absl::Seconds(1))), " in a barrier of MPI for ",
-      exchanging_ ? "the other nodes" : DescribeMissing())});
+      NamedRanks(waiting), " (node ", world_.node, ") ", waiting.size() == 1 ? "has" : "have",
+      " waited ", absl::FormatDuration(absl::Trunc(waited, absl::Seconds(1))),
+      " in a barrier of MPI for ", exchanging_ ? "the other nodes" : DescribeMissing())});
   return TakeEffects();
 }
 
-std::vector<int> Engine::RanksThatWait(bool wait) const {
+std::vector<int> Engine::WaitingRanks() const {
   std::vector<int> ranks;
   for (int i = 0; i < world_.local_size; ++i) {
-    if (ranks_[i].waits == wait) ranks.push_back(Number(i));
+    if (ranks_[i].waits) ranks.push_back(Number(i));
   }
   return ranks;
 }

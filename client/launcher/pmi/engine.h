@@ -123,7 +123,7 @@ class Engine {
   void Reject(int local_rank, const std::string& what);
   void Condemn(int local_rank, MpiFault fault);
   void Answer(int local_rank, std::string line);
-  std::vector<int> RanksThatWait(bool wait) const;
+  std::vector<int> WaitingRanks() const;
   std::string DescribeMissing() const;
   Effects TakeEffects();
 
@@ -131,7 +131,6 @@ class Engine {
   std::vector<Rank> ranks_;  // by local rank
   Values values_;            // that ranks may get
   Values unsent_;            // put here since the last barrier
-  int waiting_ = 0;          // ranks in the barrier
   bool exchanging_ = false;
   bool refusal_announced_ = false;
   absl::Time barrier_began_;
