@@ -77,7 +77,7 @@ class ToolkitsTest(unittest.TestCase):
     def test_the_table_is_complete(self):
         self.assertGreater(len(rows()), 25)
         for row in rows():
-            self.assertEqual(len(row), 4, row)
+            self.assertEqual(len(row), 3, row)
 
     def test_our_names_are_declared_in_the_headers(self):
         for headers, rows_here in sections():
@@ -100,12 +100,7 @@ class ToolkitsTest(unittest.TestCase):
     def test_names_in_python_are_in_the_package_and_their_tests_are_there(self):
         code = resolve("../client/python/muster/toolkits.py").read_text(encoding="utf-8")
         tests = rows_of_tests()
-        left_out = 0
         for row in rows():
-            if row[3].startswith("–"):
-                left_out += 1
-                continue
-            self.assertTrue(row[3].startswith("same"), row)
             for name in re.findall(r"`(\w+)`", row[0]):
                 self.assertRegex(code, rf"(?m)^(def {name}\(|class {name}:|{name} = )", row[0])
             links = tests[row[1]][1]
@@ -113,7 +108,6 @@ class ToolkitsTest(unittest.TestCase):
             for name, target in links:
                 suite, case = name.strip("`").split(".")
                 self.assertRegex(resolve(target, TESTS).read_text(encoding="utf-8"), rf"(?s)class {suite}\(.*def {case}\(self\)")
-        self.assertLessEqual(left_out, 4)
 
     def test_links_lead_somewhere(self):
         for page in (PAGE, TESTS):
