@@ -3,6 +3,7 @@
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
 load(":kubernetes.bzl", "kubernetes_tools_repository")
+load(":mpi.bzl", "mpi_libraries_repository")
 load(":nccl_source.bzl", "nccl_source_repositories")
 load(":pic_objects.bzl", "pic_objects_repository")
 load(":prometheus.bzl", "prometheus_tools_repository")
@@ -18,6 +19,7 @@ machine = module_extension(
 
 def _tests_impl(_ctx):
     kubernetes_tools_repository(name = "kubernetes_tools")
+    mpi_libraries_repository(name = "mpi_libraries")
     nccl_source_repositories()
     pic_objects_repository(name = "muster_pic")
     prometheus_tools_repository(name = "prometheus_tools")

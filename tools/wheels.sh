@@ -8,6 +8,8 @@
 #   needed_mib    the download, and what is in it, side by side
 #   python        whose wheels
 #   without       what to tell who must go on without
+#   apart         true: each wheel is unpacked as it is, in SITE/NAME, because pip leaves out a wheel's folder
+#                 lib, and two wheels may have the same file (optional)
 #
 # and defines is_whole FOLDER, and lay_out_wheels SITE NEW, which fills the folder NEW from what pip has put
 # into SITE, on the same file system.
@@ -27,14 +29,28 @@ ensure_pip() {
     fail "needs pip to bring wheels: install Debian's package python3-pip"
 }
 
-# download_wheels WORK: unpacks them in WORK/site. pip may write nowhere else (PEP 668).
-download_wheels() {
-  local quiet=(--quiet --disable-pip-version-check --root-user-action=ignore)
+# run_pip WORK COMMAND [OPTION]...: brings the pinned wheels. pip may write nowhere else (PEP 668).
+run_pip() {
+  local quiet=(--quiet --disable-pip-version-check)
   local pinned=(--require-hashes --no-deps --only-binary=:all: --requirement "$requirements")
-  TMPDIR=$1 "$python" -m pip install "${quiet[@]}" --retries 2 --no-cache-dir --no-compile \
-    "${pinned[@]}" --target "$1/site" ||
+  TMPDIR=$1 "$python" -m pip "$2" "${quiet[@]}" --retries 2 --no-cache-dir "${pinned[@]}" "${@:3}" ||
     fail "pip could not bring the wheels; its messages are above. It needs the network, or a folder
 that holds them, named by PIP_FIND_LINKS. $without"
+}
+
+# download_wheels WORK: unpacks them in WORK/site.
+download_wheels() {
+  local wheel name
+  ${apart:-false} || {
+    run_pip "$1" install --root-user-action=ignore --no-compile --target "$1/site"
+    return
+  }
+  run_pip "$1" download --dest "$1/wheels"
+  for wheel in "$1"/wheels/*.whl; do
+    name=$(basename "$wheel")
+    "$python" -m zipfile --extract "$wheel" "$1/site/${name%%-*}"
+    rm "$wheel"
+  done
 }
 
 # put_in_place NEW: one rename, so that nobody sees half of it.

@@ -43,18 +43,15 @@ std::optional<MpiFault> Engine::Ended(int local_rank, const ProcessEnd& end) {
   Rank& rank = ranks_[local_rank];
   rank.done = end.clean();
   if (!rank.fault && rank.phase == Phase::kInMpi) rank.fault = {"before MPI_Finalize()", {}};
-  if (!rank.fault && rank.phase == Phase::kOutside && !WaitingRanks().empty()) {
-    rank.fault = {absl::StrCat("before MPI_Init(), for which ", NamedRanks(WaitingRanks()),
-                               " of the job waited"),
+  if (!rank.fault && rank.phase == Phase::kOutside && active()) {
+    rank.fault = {absl::StrCat("before MPI_Init(), in which ", NamedRanks(RanksInMpi()),
+                               " of the job waited for it"),
                   {}};
   }
   return rank.fault;
 }
 
-bool Engine::active() const {
-  return std::any_of(ranks_.begin(), ranks_.end(),
-                     [](const Rank& rank) { return rank.phase == Phase::kInMpi; });
-}
+bool Engine::active() const { return !RanksInMpi().empty(); }
 
 // ---- Commands ----
 
@@ -90,7 +87,7 @@ void Engine::Serve(int local_rank, const std::string& line, absl::Time now) {
 void Engine::Serve(int local_rank, const Command& command, absl::Time now) {
   Rank& rank = ranks_[local_rank];
   const std::string& name = command.name;
-  if (name == "init") return Init(local_rank, command);
+  if (name == "init") return Init(local_rank, command, now);
   if (name == "abort") return Abort(local_rank, command);
   if (rank.phase == Phase::kRefused) return Answer(local_rank, absl::StrCat(name, " rc=-1"));
   if (name == "put") return Put(local_rank, command);
@@ -117,7 +114,7 @@ void Engine::Serve(int local_rank, const Command& command, absl::Time now) {
          "only PMI-1.1 is spoken here");
 }
 
-void Engine::Init(int local_rank, const Command& command) {
+void Engine::Init(int local_rank, const Command& command, absl::Time now) {
   if (!world_.refusal.empty()) return RefuseInit(local_rank, "not_offered", world_.refusal);
   const std::optional<int> version = command.Number("pmi_version");
   if (!version) return Reject(local_rank, "an init without pmi_version");
@@ -129,6 +126,14 @@ void Engine::Init(int local_rank, const Command& command) {
   }
   ranks_[local_rank].phase = Phase::kInMpi;
   Answer(local_rank, "response_to_init pmi_version=1 pmi_subversion=1 rc=0");
+  BlameEnded(
+      [](const Rank& rank) { return rank.phase == Phase::kOutside; },
+      absl::StrCat("without MPI_Init(), in which rank ", Number(local_rank), " waits for it"));
+  if (RanksOutside().empty()) {
+    init_wait_.End();
+  } else if (RanksInMpi().size() == 1) {
+    init_wait_.Begin(now);
+  }
 }
 
 void Engine::RefuseInit(int local_rank, const std::string& message, const std::string& why) {
@@ -209,18 +214,11 @@ void Engine::Abort(int local_rank, const Command& command) {
 
 void Engine::EnterBarrier(int local_rank, absl::Time now) {
   if (ranks_[local_rank].waits) return Reject(local_rank, "barrier_in while it waits in a barrier");
-  if (WaitingRanks().empty()) {
-    barrier_began_ = now;
-    next_warning_ = now + kBarrierWarning;
-  }
+  if (WaitingRanks().empty()) barrier_wait_.Begin(now);
   ranks_[local_rank].waits = true;
-  for (int i = 0; i < world_.local_size; ++i) {
-    if (ranks_[i].waits || !ranks_[i].done || ranks_[i].fault) continue;
-    ranks_[i].fault = {
-        absl::StrCat("without the barrier in which rank ", Number(local_rank), " waits for it"),
-        {}};
-    effects_.push_back(Blame{i, *ranks_[i].fault});
-  }
+  BlameEnded(
+      [](const Rank& rank) { return !rank.waits; },
+      absl::StrCat("without the barrier in which rank ", Number(local_rank), " waits for it"));
   if (static_cast<int>(WaitingRanks().size()) < world_.local_size) return;
   exchanging_ = true;
   effects_.push_back(BeginExchange{std::exchange(unsent_, {})});
@@ -237,39 +235,82 @@ Effects Engine::Exchanged(const absl::StatusOr<Values>& others) {
     return TakeEffects();
   }
   for (const auto& [key, value] : *others) values_[key] = value;
-  next_warning_ = absl::InfiniteFuture();
+  barrier_wait_.End();
   for (int i = 0; i < world_.local_size; ++i) {
     if (std::exchange(ranks_[i].waits, false)) Answer(i, "barrier_out");
   }
   return TakeEffects();
 }
 
+template <typename Predicate>
+void Engine::BlameEnded(Predicate counts, const std::string& text) {
+  for (int i = 0; i < world_.local_size; ++i) {
+    Rank& rank = ranks_[i];
+    if (!rank.done || rank.fault || !counts(rank)) continue;
+    rank.fault = {text, {}};
+    effects_.push_back(Blame{i, *rank.fault});
+  }
+}
+
+// ---- Warnings ----
+
+void Engine::Wait::Begin(absl::Time now) {
+  began = now;
+  next = now + kFirstWarning;
+}
+
+std::optional<std::string> Engine::Wait::TakeWarning(absl::Time now) {
+  if (now < next) return std::nullopt;
+  const absl::Duration lasted = now - began;
+  next = began + 2 * lasted;
+  return absl::FormatDuration(absl::Trunc(lasted, absl::Seconds(1)));
+}
+
 Effects Engine::Warn(absl::Time now) {
-  if (now < next_warning_) return {};
-  const absl::Duration waited = now - barrier_began_;
-  next_warning_ = barrier_began_ + 2 * waited;
-  const std::vector<int> waiting = WaitingRanks();
-  effects_.push_back(Announce{absl::StrCat(
-      NamedRanks(waiting), " (node ", world_.node, ") ", waiting.size() == 1 ? "has" : "have",
-      " waited ", absl::FormatDuration(absl::Trunc(waited, absl::Seconds(1))),
-      " in a barrier of MPI for ", exchanging_ ? "the other nodes" : DescribeMissing())});
+  const auto announce = [this](const std::vector<int>& ranks, absl::string_view wait) {
+    effects_.push_back(
+        Announce{absl::StrCat(NamedRanks(ranks), " (node ", world_.node, ") ",
+                              ranks.size() == 1 ? "has" : "have", " waited ", wait)});
+  };
+  if (const auto lasted = barrier_wait_.TakeWarning(now)) {
+    announce(WaitingRanks(), absl::StrCat(*lasted, " in a barrier of MPI for ",
+                                          exchanging_ ? "the other nodes" : DescribeMissing()));
+  }
+  const std::vector<int> outside = RanksOutside();
+  if (!active() || outside.empty()) init_wait_.End();  // its ranks have been restarted
+  if (const auto lasted = init_wait_.TakeWarning(now); lasted && !barrier_wait_.lasts()) {
+    announce(RanksInMpi(),
+             absl::StrCat(*lasted, " in MPI_Init() for ", NamedRanks(outside), ", which ",
+                          outside.size() == 1 ? "has" : "have", " not called it"));
+  }
   return TakeEffects();
 }
 
-std::vector<int> Engine::WaitingRanks() const {
+template <typename Predicate>
+std::vector<int> Engine::RanksWhere(Predicate predicate) const {
   std::vector<int> ranks;
   for (int i = 0; i < world_.local_size; ++i) {
-    if (ranks_[i].waits) ranks.push_back(Number(i));
+    if (predicate(ranks_[i])) ranks.push_back(Number(i));
   }
   return ranks;
 }
 
+std::vector<int> Engine::WaitingRanks() const {
+  return RanksWhere([](const Rank& rank) { return rank.waits; });
+}
+
+std::vector<int> Engine::RanksInMpi() const {
+  return RanksWhere([](const Rank& rank) { return rank.phase == Phase::kInMpi; });
+}
+
+std::vector<int> Engine::RanksOutside() const {
+  return RanksWhere([](const Rank& rank) { return rank.phase == Phase::kOutside; });
+}
+
 std::string Engine::DescribeMissing() const {
-  std::vector<int> outside;
-  std::vector<int> inside;
-  for (int i = 0; i < world_.local_size; ++i) {
-    if (!ranks_[i].waits) (HasJoined(i) ? inside : outside).push_back(Number(i));
-  }
+  const std::vector<int> outside = RanksOutside();
+  const std::vector<int> inside =
+      RanksWhere([](const Rank& rank) { return !rank.waits && rank.phase != Phase::kOutside; });
   std::vector<std::string> parts;
   if (!outside.empty()) {
     parts.push_back(absl::StrCat(NamedRanks(outside), ", which ",

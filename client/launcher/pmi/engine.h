@@ -1,6 +1,7 @@
 #ifndef MUSTER_CLIENT_LAUNCHER_PMI_ENGINE_H_
 #define MUSTER_CLIENT_LAUNCHER_PMI_ENGINE_H_
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <variant>
@@ -62,11 +63,13 @@ using Effects = std::vector<Effect>;
 //   for (const Effect& effect : engine.Receive(2, "cmd=barrier_in\n", now)) Carry(effect);
 //
 // A rank is in MPI from `init` to `finalize`. If its process ends in between, the world is broken.
+// So it is if one process ends without `init` and another one calls it: MPI_Init() waits for all
+// ranks. The engine may not see this wait, because MPICH 5 waits in the node's shared memory.
 class Engine {
  public:
-  // A barrier that lasts so long is announced, with the missing ranks; again when it has lasted
-  // twice as long, and so on.
-  static constexpr absl::Duration kBarrierWarning = absl::Seconds(10);
+  // A barrier, or an MPI_Init(), that lasts so long is announced, with the missing ranks; again
+  // when it has lasted twice as long, and so on.
+  static constexpr absl::Duration kFirstWarning = absl::Seconds(10);
   // Limit of the bytes that each rank may put, keys and values together.
   static constexpr size_t kMaxBytesPerRank = 1 << 20;
 
@@ -90,7 +93,7 @@ class Engine {
   bool active() const;
 
   // Returns when Warn() is due, else infinite future.
-  absl::Time next_warning() const { return next_warning_; }
+  absl::Time next_warning() const { return std::min(barrier_wait_.next, init_wait_.next); }
   Effects Warn(absl::Time now);
 
  private:
@@ -106,12 +109,23 @@ class Engine {
     LineReader lines;
     std::optional<MpiFault> fault;
   };
+  // A wait of some ranks for others, and when it is announced next.
+  struct Wait {
+    absl::Time began;
+    absl::Time next = absl::InfiniteFuture();
+
+    void Begin(absl::Time now);
+    void End() { next = absl::InfiniteFuture(); }
+    bool lasts() const { return next != absl::InfiniteFuture(); }
+    // Returns how long it has lasted, in words, if it is time to announce it.
+    std::optional<std::string> TakeWarning(absl::Time now);
+  };
 
   int Number(int local_rank) const { return world_.first_rank + local_rank; }
   void Serve(int local_rank, const std::string& line, absl::Time now);
   void Serve(int local_rank, const Command& command, absl::Time now);
   void ServeSpawn(int local_rank, const std::string& line);
-  void Init(int local_rank, const Command& command);
+  void Init(int local_rank, const Command& command, absl::Time now);
   void RefuseInit(int local_rank, const std::string& message, const std::string& why);
   void Put(int local_rank, const Command& command);
   void Get(int local_rank, const Command& command);
@@ -123,7 +137,15 @@ class Engine {
   void Reject(int local_rank, const std::string& what);
   void Condemn(int local_rank, MpiFault fault);
   void Answer(int local_rank, std::string line);
+  // Blames the ranks that have ended, among those that `counts` selects.
+  template <typename Predicate>
+  void BlameEnded(Predicate counts, const std::string& text);
+  // Returns the numbers of the ranks that the predicate selects.
+  template <typename Predicate>
+  std::vector<int> RanksWhere(Predicate predicate) const;
   std::vector<int> WaitingRanks() const;
+  std::vector<int> RanksInMpi() const;
+  std::vector<int> RanksOutside() const;
   std::string DescribeMissing() const;
   Effects TakeEffects();
 
@@ -133,8 +155,8 @@ class Engine {
   Values unsent_;            // put here since the last barrier
   bool exchanging_ = false;
   bool refusal_announced_ = false;
-  absl::Time barrier_began_;
-  absl::Time next_warning_ = absl::InfiniteFuture();
+  Wait barrier_wait_;
+  Wait init_wait_;   // from the first MPI_Init() of the world until all ranks have called it
   Effects effects_;  // of the current call
 };
 

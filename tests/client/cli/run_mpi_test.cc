@@ -1,10 +1,12 @@
-// Tests of `muster run` with programs of MPICH, which get their ranks by PMI: examples/mpi, and
-// mpi_rank.c, whose ranks fail. mpicc.mpich compiles both.
+// Tests of `muster run` with programs of the real MPICH, Intel MPI, mpi4py and NVSHMEM, which get
+// their ranks by PMI: examples/mpi, mpi_rank.c, whose ranks fail, and two scripts of Python.
 
+#include <limits.h>
 #include <signal.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,44 +29,91 @@ using ::testing::Not;
 
 constexpr Exit kSuccess = {false, 0};
 
-// Returns the folder of the compiled programs, or "" if this machine has no MPICH.
-const std::string& Programs() {
-  static const std::string* const folder = [] {
-    const std::string made = MakeTempDir();
-    for (const char* source : {"examples/mpi/ring.c", "tests/client/launcher/pmi/mpi_rank.c"}) {
-      const std::string path = Runfile(source);
-      const std::string name = path.substr(path.rfind('/') + 1);
-      const auto compiler =
-          Process::Start({"sh", "-c",
-                          absl::StrCat("command -v mpicc.mpich || exit 7; exec mpicc.mpich -o ",
-                                       made, "/", name.substr(0, name.size() - 2), " ", path)},
-                         {});
-      const Exit exit = compiler->Wait();
-      if (exit == Exit{false, 7}) return new std::string();
-      EXPECT_EQ(exit, kSuccess) << compiler->Output();
-    }
-    return new std::string(made);
-  }();
-  return *folder;
+// An MPI library whose programs are run.
+struct Library {
+  const char* name;
+  const char* folder;  // below the folder of tools/install-mpi; null: Debian's
+};
+constexpr Library kDebian = {"DebiansMpich", nullptr};
+constexpr Library kMpich = {"Mpich5", "mpich"};
+constexpr Library kIntel = {"IntelMpi", "intel"};
+
+// Returns the folder of tools/install-mpi, or "" if nothing is installed.
+std::string InstalledFolder() {
+  char path[PATH_MAX];
+  if (realpath(Runfile("../mpi_libraries/installed").c_str(), path) == nullptr) return "";
+  const std::string marker = path;
+  return marker.substr(0, marker.rfind('/'));
 }
 
-class MpiTest : public ::testing::Test {
+// Returns the folder of programs that were compiled by the command, which gets the arguments "-o
+// PROGRAM SOURCE" at its end; "" if this machine has no such compiler.
+std::string Compile(const std::string& compiler, const std::string& libraries) {
+  const std::string made = MakeTempDir();
+  for (const char* source : {"examples/mpi/ring.c", "tests/client/launcher/pmi/mpi_rank.c"}) {
+    const std::string path = Runfile(source);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const auto run = Process::Start(
+        {"sh", "-c",
+         absl::StrCat("command -v ", compiler, " || exit 7; ", compiler, " -o ", made, "/",
+                      name.substr(0, name.size() - 2), " ", path, " ", libraries)},
+        {});
+    const Exit exit = run->Wait();
+    if (exit == Exit{false, 7}) return "";
+    EXPECT_EQ(exit, kSuccess) << run->Output();
+  }
+  return made;
+}
+
+// Returns the folder of the compiled programs, or "" if this machine does not have the library.
+// Intel MPI runs programs of MPICH, whose binary interface it has.
+const std::string& Programs(const Library& library) {
+  static const std::string* const debian = new std::string(Compile("mpicc.mpich", ""));
+  if (library.folder == nullptr) return *debian;
+  static const std::string* const newer = [] {
+    const std::string folder = InstalledFolder();
+    return new std::string(folder.empty()
+                               ? ""
+                               : Compile("gcc", absl::StrCat("-I", folder, "/mpich/include ",
+                                                             folder, "/mpich/lib/libmpi.so.12 ",
+                                                             "-Wl,--allow-shlib-undefined")));
+  }();
+  return *newer;
+}
+
+// Returns the variables with which programs load the library.
+std::map<std::string, std::string> Environment(const Library& library) {
+  if (library.folder == nullptr) return {};
+  const std::string folder = InstalledFolder();
+  const std::string libraries = absl::StrCat(folder, "/", library.folder, "/lib");
+  return {{"LD_LIBRARY_PATH", absl::StrCat(libraries, ":", libraries, "/mpich")},
+          {"PYTHONPATH", folder + "/python"},
+          {"PYTHONDONTWRITEBYTECODE", "1"}};
+}
+
+class MpiTest : public ::testing::TestWithParam<Library> {
  protected:
   void SetUp() override {
-    if (Programs().empty()) GTEST_SKIP() << "tools/install-deps brings MPICH (libmpich-dev)";
+    if (Programs(GetParam()).empty()) {
+      GTEST_SKIP() << "tools/install-deps --mpi brings MPICH (libmpich-dev), MPICH 5 and Intel MPI";
+    }
   }
 
+  // Runs "muster run" with a compiled program, and its arguments.
   static MusterCommand Run(std::vector<std::string> flags, std::vector<std::string> program) {
     std::vector<std::string> words = {"run"};
     words.insert(words.end(), flags.begin(), flags.end());
     words.push_back("--");
-    program[0] = absl::StrCat(Programs(), "/", program[0]);
+    program[0] = absl::StrCat(Programs(GetParam()), "/", program[0]);
     words.insert(words.end(), program.begin(), program.end());
-    return MusterCommand(words);
+    return MusterCommand(words, Environment(GetParam()));
   }
 };
 
-TEST_F(MpiTest, ARingOfFourRanksMeets) {
+INSTANTIATE_TEST_SUITE_P(Libraries, MpiTest, ::testing::Values(kDebian, kMpich, kIntel),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(MpiTest, ARingOfFourRanksMeets) {
   MusterCommand muster(Run({"--nproc-per-node=4"}, {"ring"}));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   const std::string output = muster.process().Output();
@@ -74,14 +123,14 @@ TEST_F(MpiTest, ARingOfFourRanksMeets) {
   }
 }
 
-TEST_F(MpiTest, WithoutPmiEachRankRunsAlone) {
+TEST_P(MpiTest, WithoutPmiEachRankRunsAlone) {
   MusterCommand muster(Run({"--nproc-per-node=2", "--pmi=off"}, {"ring"}));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_THAT(muster.process().Output(), AllOf(HasSubstr("[0] rank 0 of 1: the ring says 0"),
                                                HasSubstr("[1] rank 0 of 1: the ring says 0")));
 }
 
-TEST_F(MpiTest, AnAbortEndsTheJobWithItsCode) {
+TEST_P(MpiTest, AnAbortEndsTheJobWithItsCode) {
   MusterCommand muster(Run({"--nproc-per-node=3"}, {"mpi_rank", "abort"}));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 23}));
   EXPECT_THAT(muster.process().Output(),
@@ -89,7 +138,7 @@ TEST_F(MpiTest, AnAbortEndsTheJobWithItsCode) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("application called MPI_Abort"));
 }
 
-TEST_F(MpiTest, AKilledRankEndsTheJob) {
+TEST_P(MpiTest, AKilledRankEndsTheJob) {
   MusterCommand muster(Run({"--nproc-per-node=3", "--failure-wait=0s"}, {"mpi_rank", "kill"}));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGKILL}));
   EXPECT_THAT(muster.process().Output(),
@@ -97,7 +146,7 @@ TEST_F(MpiTest, AKilledRankEndsTheJob) {
                             "before MPI_Finalize\\(\\)"));
 }
 
-TEST_F(MpiTest, AKilledRankIsNotRestartedAlone) {
+TEST_P(MpiTest, AKilledRankIsNotRestartedAlone) {
   MusterCommand muster(
       Run({"--nproc-per-node=2", "--max-restarts=1", "--restart=rank", "--failure-wait=0s"},
           {"mpi_rank", "kill"}));
@@ -105,7 +154,7 @@ TEST_F(MpiTest, AKilledRankIsNotRestartedAlone) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("rank 1 cannot be restarted alone"));
 }
 
-TEST_F(MpiTest, AllRanksAreRestartedTogether) {
+TEST_P(MpiTest, AllRanksAreRestartedTogether) {
   MusterCommand muster(Run({"--nproc-per-node=2", "--max-restarts=1", "--restart=group"},
                            {"mpi_rank", "kill-once"}));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
@@ -113,7 +162,7 @@ TEST_F(MpiTest, AllRanksAreRestartedTogether) {
                                                HasSubstr("[1] rank 1 passed the barrier")));
 }
 
-TEST_F(MpiTest, AnExitWithoutFinalizeEndsTheJob) {
+TEST_P(MpiTest, AnExitWithoutFinalizeEndsTheJob) {
   MusterCommand muster(Run({"--nproc-per-node=2", "--failure-wait=0s"}, {"mpi_rank", "exit"}));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(),
@@ -121,35 +170,35 @@ TEST_F(MpiTest, AnExitWithoutFinalizeEndsTheJob) {
                             "MPI_Finalize\\(\\)"));
 }
 
-TEST_F(MpiTest, ARankThatNeverCallsInitEndsTheJob) {
+TEST_P(MpiTest, ARankThatNeverCallsInitEndsTheJob) {
   MusterCommand muster(Run({"--nproc-per-node=3", "--failure-wait=0s"}, {"mpi_rank", "absent"}));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(),
               ContainsRegex("failed: rank 1 \\([^)]*\\) exited with status 0 (before MPI_Init|"
-                            "without the barrier)"));
+                            "without MPI_Init)"));
 }
 
-// Debian's MPICH 4.0 refuses it itself. PmiTest.SpawnIsRefused covers libraries that ask the
-// launcher.
-TEST_F(MpiTest, SpawnFails) {
+// Debian's MPICH 4.0 and Intel MPI refuse it themselves; MPICH 5 asks the launcher.
+TEST_P(MpiTest, SpawnFails) {
   MusterCommand muster(Run({"--nproc-per-node=2"}, {"mpi_rank", "spawn"}));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_THAT(muster.process().Output(),
               AllOf(HasSubstr("[1] spawn: refused"), HasSubstr("[1] rank 1 passed the barrier")));
 }
 
-TEST_F(MpiTest, AStuckBarrierNamesTheMissingRank) {
+// MPICH 5 waits in the memory of the node, and the others in a barrier.
+TEST_P(MpiTest, AStuckInitNamesTheMissingRank) {
   const std::string file = MakeTempDir() + "/go";
   MusterCommand muster(Run({"--nproc-per-node=3"}, {"mpi_rank", "late", file}));
-  ASSERT_TRUE(muster.process().WaitForOutput(
-      "in a barrier of MPI for rank 1, which has not called MPI_Init()"));
+  ASSERT_TRUE(muster.process().WaitForOutput(" for rank 1, which has not called "));
   EXPECT_THAT(muster.process().Output(),
-              ContainsRegex("muster: ranks 0,2 \\(node [^)]*\\) have waited 10s in a barrier"));
+              ContainsRegex("muster: ranks 0,2 \\(node [^)]*\\) have waited 10s in (a barrier of "
+                            "MPI|MPI_Init\\(\\)) for rank 1"));
   std::ofstream(file) << "";
   EXPECT_EQ(muster.process().Wait(), kSuccess);
 }
 
-TEST_F(MpiTest, SeveralNodesAreRefused) {
+TEST_P(MpiTest, SeveralNodesAreRefused) {
   MusterCommand muster(Run({"--coordinator=127.0.0.1:9", "--nnodes=2", "--node-rank=1"}, {"ring"}));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(
@@ -158,6 +207,43 @@ TEST_F(MpiTest, SeveralNodesAreRefused) {
                           "between the nodes of a job is not offered yet; run it on one "
                           "node"),
             Not(HasSubstr("the ring says"))));
+}
+
+// ---- Programs of Python ----
+
+// Runs a script of tests/client/launcher/pmi on four ranks.
+MusterCommand RunPython(const std::string& script, const Library& library) {
+  return MusterCommand({"run", "--nproc-per-node=4", "--", "/usr/bin/python3",
+                        Runfile("tests/client/launcher/pmi/" + script)},
+                       Environment(library));
+}
+
+class Mpi4pyTest : public ::testing::TestWithParam<Library> {};
+
+INSTANTIATE_TEST_SUITE_P(Libraries, Mpi4pyTest, ::testing::Values(kMpich, kIntel),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Mpi4pyTest, ObjectsReachAllRanks) {
+  if (InstalledFolder().empty()) GTEST_SKIP() << "tools/install-deps --mpi brings mpi4py";
+  MusterCommand muster(RunPython("mpi4py_rank.py", GetParam()));
+  EXPECT_EQ(muster.process().Wait(), kSuccess) << muster.process().Output();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_THAT(muster.process().Output(),
+                HasSubstr(absl::StrCat("[", rank, "] rank ", rank, " of 4 has 0, 10, 20, 30\n")));
+  }
+}
+
+TEST(NvshmemTest, TheBootstrapPluginMeets) {
+  const std::string folder = InstalledFolder();
+  if (folder.empty()) GTEST_SKIP() << "tools/install-deps --mpi brings NVSHMEM's plug-in";
+  MusterCommand muster({"run", "--nproc-per-node=4", "--", "/usr/bin/python3",
+                        Runfile("tests/client/launcher/pmi/nvshmem_rank.py"),
+                        folder + "/nvshmem/nvshmem_bootstrap_pmi.so.3"});
+  EXPECT_EQ(muster.process().Wait(), kSuccess) << muster.process().Output();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_THAT(muster.process().Output(),
+                HasSubstr(absl::StrCat("[", rank, "] rank ", rank, " of 4 has 0, 10, 20, 30\n")));
+  }
 }
 
 // ---- Without an MPI library ----

@@ -160,7 +160,7 @@ TEST(EngineTest, AStuckBarrierIsAnnouncedWithTheMissingRanks) {
   Ranks ranks(4);
   for (const int rank : {0, 1, 3}) ranks.Send(rank, kInit);
   for (const int rank : {0, 3}) ranks.Send(rank, "cmd=barrier_in\n");
-  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kBarrierWarning);
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kFirstWarning);
   EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(9)), "");
   EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(10)),
             "ranks 0,3 (node n0) have waited 10s in a barrier of MPI for rank 2, which has not "
@@ -183,10 +183,48 @@ TEST(EngineTest, AnEndInMpiIsAFault) {
 
 TEST(EngineTest, ARankThatEndedBeforeABarrierIsBlamed) {
   Ranks ranks(2);
+  ranks.InitAll(2);
+  ranks.Send(1, "cmd=finalize\n");
   EXPECT_FALSE(ranks.engine().Ended(1, kClean));
-  ranks.Send(0, kInit);
   EXPECT_THAT(ranks.Send(0, "cmd=barrier_in\n"), IsEmpty());
   EXPECT_EQ(ranks.said(), "without the barrier in which rank 0 waits for it");
+}
+
+// MPICH 5 waits in the node's shared memory, and not in a barrier.
+TEST(EngineTest, ARankThatEndedWithoutInitIsBlamedByTheNextInit) {
+  Ranks ranks(2);
+  EXPECT_FALSE(ranks.engine().Ended(1, kClean));
+  ranks.Send(0, kInit);
+  EXPECT_EQ(ranks.said(), "without MPI_Init(), in which rank 0 waits for it");
+}
+
+TEST(EngineTest, ARankThatEndsWhileOthersAreInInitIsBlamed) {
+  Ranks ranks(3);
+  ranks.Send(0, kInit);
+  ranks.Send(2, kInit);
+  EXPECT_EQ(ranks.engine().Ended(1, kClean)->text,
+            "before MPI_Init(), in which ranks 0,2 of the job waited for it");
+}
+
+TEST(EngineTest, AnInitThatOthersDoNotCallIsAnnounced) {
+  Ranks ranks(3);
+  ranks.Send(0, kInit);
+  ranks.Send(2, kInit, kStart + absl::Seconds(5));
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kFirstWarning);
+  EXPECT_EQ(
+      ranks.Warning(kStart + absl::Seconds(10)),
+      "ranks 0,2 (node n0) have waited 10s in MPI_Init() for rank 1, which has not called it");
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + absl::Seconds(20));
+  ranks.Send(1, kInit);
+  EXPECT_EQ(ranks.engine().next_warning(), absl::InfiniteFuture());
+}
+
+TEST(EngineTest, RestartedRanksWaitForNobody) {
+  Ranks ranks(2);
+  ranks.Send(0, kInit);
+  ranks.engine().Started(0);
+  EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(10)), "");
+  EXPECT_EQ(ranks.engine().next_warning(), absl::InfiniteFuture());
 }
 
 TEST(EngineTest, ARankThatEndsDuringABarrierIsBlamed) {
@@ -194,7 +232,7 @@ TEST(EngineTest, ARankThatEndsDuringABarrierIsBlamed) {
   ranks.Send(0, kInit);
   ranks.Send(0, "cmd=barrier_in\n");
   EXPECT_EQ(ranks.engine().Ended(1, kClean)->text,
-            "before MPI_Init(), for which rank 0 of the job waited");
+            "before MPI_Init(), in which rank 0 of the job waited for it");
 }
 
 TEST(EngineTest, ANewProcessBeginsAfresh) {
