@@ -14,8 +14,8 @@ namespace muster::internal::c {
 namespace {
 
 muster_status* OutOfMemory() {
-  static auto* const status = new muster_status{
-      absl::ResourceExhaustedError("there is no memory left"), "there is no memory left"};
+  static auto* const status =
+      new muster_status(absl::ResourceExhaustedError("there is no memory left"));
   return status;
 }
 // Allocates it at start, before memory can be short.
@@ -68,7 +68,7 @@ absl::StatusOr<muster_call_options> CopyKnown(const muster_call_options& options
 muster_status* ToC(const absl::Status& status) {
   if (status.ok()) return nullptr;
   try {
-    return new muster_status{status, std::string(status.message())};
+    return new muster_status(status);
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
   }
@@ -192,7 +192,29 @@ const char* muster_status_message(const muster_status* status) {
 }
 
 int muster_status_rank(const muster_status* status) {
-  return status == nullptr ? -1 : muster::internal::c::FirstRank(status->message);
+  if (status == nullptr) return -1;
+  // An error that the program has made, or got as a text from another rank, has no facts.
+  return status->facts.rank ? *status->facts.rank : muster::internal::c::FirstRank(status->message);
+}
+
+const char* muster_status_node(const muster_status* status) {
+  return status == nullptr ? "" : status->facts.node.c_str();
+}
+
+const char* muster_status_cause(const muster_status* status) {
+  return status == nullptr ? "" : status->facts.cause.c_str();
+}
+
+int64_t muster_status_pid(const muster_status* status) {
+  return status == nullptr ? -1 : status->facts.pid.value_or(-1);
+}
+
+size_t muster_status_missing_count(const muster_status* status) {
+  return status == nullptr ? 0 : status->facts.missing_ranks.size();
+}
+
+int muster_status_missing_rank(const muster_status* status, size_t index) {
+  return index < muster_status_missing_count(status) ? status->facts.missing_ranks[index] : -1;
 }
 
 muster_status* muster_status_new(muster_code code, const char* message) {

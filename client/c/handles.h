@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -12,13 +13,18 @@
 #include "client/src/environment/variables.h"
 #include "muster/c.h"
 #include "muster/communicator.h"
+#include "muster/error_facts.h"
 #include "muster/job.h"
 
 // The definitions of muster/c.h's opaque types.
 
 struct muster_status {
+  explicit muster_status(absl::Status error)
+      : status(std::move(error)), message(status.message()), facts(muster::FactsOf(status)) {}
+
   absl::Status status;
   std::string message;
+  muster::ErrorFacts facts;
 };
 
 struct muster_options {

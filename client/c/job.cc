@@ -268,7 +268,7 @@ muster_status* muster_on_failure(const muster_job* job, muster_failure_callback 
     if (!checked.ok()) return checked;
     auto made = std::make_unique<muster_subscription>();
     made->subscription = job->job->OnFailure([callback, context](const absl::Status& why) {
-      const muster_status shown{why, std::string(why.message())};
+      const muster_status shown(why);
       callback(context, &shown);
     });
     *subscription = made.release();

@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/connections/sigpipe_guard.h"
+#include "client/src/base/error_note.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/data_plane/broken_peers.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 
 namespace muster::internal {
@@ -67,7 +69,7 @@ absl::Status CommunicatorTeardown::Fail(const Operation& operation, const Deadli
   EndNotice notice{group_.rank(), true, ""};
   absl::Status status = ExplainInterruption(operation, deadline.timeout(), failure);
   if (status.ok()) status = ExplainPeerFailure(operation, deadline, failure, &notice);
-  if (notice.reason.empty()) notice.reason = status.ToString();
+  if (notice.reason.empty()) notice.reason = CodeAndText(status);
   // If a member was lost, the job tells the peers, with a better error than this rank has.
   Close(absl::IsAborted(status) ? nullptr : &notice);
   interrupter_->Raise(status);
@@ -93,9 +95,11 @@ absl::Status CommunicatorTeardown::ExplainInterruption(const Operation& operatio
     case absl::StatusCode::kUnavailable:
       return absl::OkStatus();
     case absl::StatusCode::kDeadlineExceeded:
-      return absl::DeadlineExceededError(absl::StrCat(
-          operation.Describe(), " did not end within ", absl::FormatDuration(timeout), awaited,
-          "; all ranks must make the same calls in the same order with the same sizes"));
+      return WithMissing(
+          group_, failure.awaited,
+          absl::DeadlineExceededError(absl::StrCat(
+              operation.Describe(), " did not end within ", absl::FormatDuration(timeout), awaited,
+              "; all ranks must make the same calls in the same order with the same sizes")));
     case absl::StatusCode::kCancelled:
       return absl::CancelledError(absl::StrCat(operation.Describe(), " was cancelled", awaited));
     default:
@@ -117,9 +121,10 @@ absl::Status CommunicatorTeardown::ExplainPeerFailure(const Operation& operation
   if (ended_peer.notice) {
     *notice = *ended_peer.notice;
     notice->failed = true;
-    return absl::UnavailableError(absl::StrCat(operation.Describe(), ": ",
-                                               DescribePeer(group_, notice->rank),
-                                               " is no longer there: ", notice->reason));
+    const std::string text =
+        absl::StrCat(operation.Describe(), ": ", DescribePeer(group_, notice->rank),
+                     " is no longer there: ", notice->reason);
+    return WithMember(group_, notice->rank, absl::UnavailableError(text));
   }
   return ExplainBrokenConnection(group_, ended_peer.rank, operation.Describe(),
                                  reason.empty() ? "it ended in the middle of a message" : reason,

@@ -69,7 +69,7 @@ absl::Status CallGuarded(const std::function<absl::Status()>& body) {
 }
 
 void Report(int fd, const absl::Status& status) {
-  std::string bytes = PackOutcome(status.ok() ? absl::StatusOr<std::string>("") : status);
+  std::string bytes = PackStatus(status);
   if (bytes.size() > kMaxReport) bytes.resize(kMaxReport);
   [[maybe_unused]] const ssize_t written = write(fd, bytes.data(), bytes.size());
 }
@@ -90,7 +90,7 @@ std::optional<absl::Status> TakeReport(int report_fd) {
   const ssize_t size = read(report_fd, bytes, sizeof(bytes));
   close(report_fd);
   if (size <= 0) return std::nullopt;
-  return UnpackOutcome(absl::string_view(bytes, size)).status();
+  return UnpackStatus(absl::string_view(bytes, size));
 }
 
 absl::Status StatusOf(const launcher::RankEnd& end, const std::string& why,

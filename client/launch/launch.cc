@@ -10,7 +10,7 @@
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/process/find_program.h"
 #include "client/launcher/process/gpu_count.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/environment/unknown_variables.h"
 #include "common/names/host_port.h"
 #include "common/process/exit_codes.h"

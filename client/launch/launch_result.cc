@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "muster/exit_code.h"
 #include "muster/launch.h"
 
@@ -47,10 +47,13 @@ absl::Status LaunchResult::status() const {
   if (!coordinator.ok()) parts.emplace_back(coordinator.message());
   for (const LaunchedProcess* process : failures) parts.push_back(Describe(*process));
   const absl::Status& cause = coordinator.ok() ? failures.front()->status : coordinator;
-  return internal::WithExitCode(
-      absl::Status(cause.code(), absl::StrCat(failures.size(), " of ", processes.size(),
-                                              " processes failed: ", absl::StrJoin(parts, "; "))),
-      ExitCodeOf(*this, failures));
+  const absl::Status error(cause.code(),
+                           absl::StrCat(failures.size(), " of ", processes.size(),
+                                        " processes failed: ", absl::StrJoin(parts, "; ")));
+  ErrorFacts facts;
+  facts.rank = failures.front()->rank;
+  facts.pid = failures.front()->pid;
+  return internal::WithExitCode(internal::WithFacts(error, facts), ExitCodeOf(*this, failures));
 }
 
 }  // namespace muster

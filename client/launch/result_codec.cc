@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/base/outcome.h"
 #include "muster/codec.h"
 
@@ -18,11 +18,6 @@ struct Numbers {
   int32_t signal;  // 0: not signaled
   int32_t was_ended;
 };
-
-std::string PackStatus(const absl::Status& status) {
-  if (!status.ok()) return PackOutcome(status);
-  return PackOutcome(std::string());
-}
 
 Numbers NumbersOf(const LaunchedProcess& process) {
   return {process.pid,
@@ -41,7 +36,7 @@ LaunchedProcess ToProcess(const Numbers& numbers, absl::Status status) {
   process.exit_status = numbers.exit_status;
   if (numbers.signal != 0) process.signal = numbers.signal;
   process.was_ended = numbers.was_ended != 0;
-  // The exit code that was attached to the status is not part of the text, so it is attached again.
+  // A process that has ended without a report has a status without its exit code.
   const int code = numbers.signal != 0 ? 128 + numbers.signal : numbers.exit_status;
   // An exit status of 0 means that the process had not called Leave().
   const bool has_code = ExitCode(status) == code || code == 0;
@@ -58,11 +53,11 @@ absl::StatusOr<LaunchResult> ReadResult(absl::string_view bytes) {
   if (!numbers.ok()) return numbers.status();
   LaunchResult result;
   if (*first_failed >= 0) result.first_failed_rank = *first_failed;
-  result.coordinator = WithExitCode(UnpackOutcome(*coordinator).status(), kExitCoordinatorLost);
+  result.coordinator = WithExitCode(UnpackStatus(*coordinator), kExitCoordinatorLost);
   for (const Numbers& entry : *numbers) {
     const auto status = Codec<std::string>::Read(&bytes);
     if (!status.ok()) return status.status();
-    result.processes.push_back(ToProcess(entry, UnpackOutcome(*status).status()));
+    result.processes.push_back(ToProcess(entry, UnpackStatus(*status)));
   }
   return result;
 }

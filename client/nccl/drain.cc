@@ -10,6 +10,7 @@
 #include "client/nccl/device/cuda_device.h"
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/features.h"
+#include "client/src/base/error_note.h"
 #include "muster/log.h"
 
 namespace muster::internal {
@@ -49,7 +50,7 @@ void Drain(NcclHandle& handle, const Deadline& deadline) {
   if (status.ok()) status = Allocate(stream, &memory);
   status = status.ok() ? AwaitAllRanks(handle, stream, memory, deadline) : handle.End(status);
   if (!status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", LogText(status)));
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", CodeAndText(status)));
     if (!handle.IsQuiet()) return;  // NCCL may still write to the memory
   }
   if (stream == nullptr) return;

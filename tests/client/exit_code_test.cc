@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "muster/job.h"
 #include "tests/util/process/process.h"
 

@@ -23,7 +23,7 @@ for header in client/include/muster/*.h client/include/muster/toolkits/*.h; do
     failed=1
   fi
   # muster/c.h is C, and compiles with any standard.
-  first_error=$(c++ -std=c++14 -Wfatal-errors -x c++ -E -Iclient/include "$header" 2>&1 > /dev/null | grep -m 1 error)
+  first_error=$(c++ -std=c++14 -Wfatal-errors -x c++ -E -Iclient/include "$header" 2>&1 > /dev/null | grep -m 1 error:)
   case "$header, $first_error" in
     */c.h,* | *"headers need C++17 or newer: compile with -std=c++17. With Bazel, use muster_cc_binary,"*) ;;
     *)

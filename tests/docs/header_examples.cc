@@ -22,6 +22,7 @@ struct TrainConfig {};
 
 void MyLog(absl::string_view line);
 void PrepareNextBatch();
+void ReportNode(const std::string& node, const std::string& cause);
 void Save(const std::optional<muster::Configuration>& config);
 void WriteReport(muster::Job& job);
 absl::Status Run(muster::Job& job);
@@ -73,6 +74,13 @@ absl::Status CallWithOptions(muster::Job& job, muster::Cancellation& cancellatio
   options.cancellation = &cancellation;  // another thread calls cancellation.Cancel()
   absl::Status met = job.Barrier("loaded", options);
   return met;
+}
+
+// muster/error_facts.h
+void WhomAnErrorNames(muster::Job& job) {
+  const absl::Status status = job.Barrier("loaded");
+  const muster::ErrorFacts facts = muster::FactsOf(status);
+  if (absl::IsAborted(status) && !facts.node.empty()) ReportNode(facts.node, facts.cause);
 }
 
 // muster/group.h

@@ -65,6 +65,10 @@ TEST_P(KilledRankTest, EverySurvivorNamesItsNodePidSignalAndLastCall) {
                            HasSubstr(absl::StrCat("pid ", pid, ") was lost at ")),
                            HasSubstr("killed by signal 9 (SIGKILL)"), SaysSinceWhen()));
   EXPECT_EQ(CountOf(run->Output(), "error: ABORTED"), GetParam().errors) << run->Output();
+  const std::string named =
+      absl::StrCat("named: rank ", killed, ", node alpha, pid ", pid, ", missing ", killed,
+                   ", cause killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(CountOf(run->Output(), named), GetParam().errors) << run->Output();
   EXPECT_EQ(CountOf(run->Output(), story), GetParam().errors + 1)
       << "each error, and the launcher's last line: " << run->Output();
   EXPECT_TRUE(daemon_->process().WaitForOutput(story));

@@ -17,9 +17,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "muster/communicator.h"
+#include "muster/error_facts.h"
 #include "muster/job.h"
 #include "tests/util/process/wait_until.h"
 
@@ -39,7 +41,16 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &ignored) == 0;
 }
 
-void PrintError(const absl::Status& status) { Print(absl::StrCat("error: ", status.ToString())); }
+// Prints the error, and before it which ranks it says to programs are missing.
+void PrintError(const absl::Status& status) {
+  const ErrorFacts facts = FactsOf(status);
+  if (!facts.missing_ranks.empty()) {
+    Print(absl::StrCat("named: rank ", facts.rank.value_or(-1), ", node ", facts.node, ", pid ",
+                       facts.pid.value_or(-1), ", missing ",
+                       absl::StrJoin(facts.missing_ranks, " "), ", cause ", facts.cause));
+  }
+  Print(absl::StrCat("error: ", status.ToString(absl::StatusToStringMode::kWithNoExtraData)));
+}
 
 int Fail(const absl::Status& status) {
   PrintError(status);

@@ -42,7 +42,7 @@ Steps AllSteps() {
 int Run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 2 || arguments[0] != "identity") return RunRank(arguments, AllSteps());
   const absl::Status told = TellIdentity(arguments[1]);
-  if (!told.ok()) Print("error: " + told.ToString());
+  if (!told.ok()) Print("error: " + told.ToString(absl::StatusToStringMode::kWithNoExtraData));
   return told.ok() ? 0 : 3;
 }
 

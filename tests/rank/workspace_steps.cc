@@ -69,7 +69,7 @@ absl::Status WriteForever(const std::string& folder) {
 absl::Status Killed(Job& job, const std::string& folder) {
   if (job.is_main()) return WriteForever(folder);
   const absl::Status lost = job.AwaitFailure(absl::Minutes(1));
-  Print(lost.ToString());
+  Print(lost.ToString(absl::StatusToStringMode::kWithNoExtraData));
   return PrintAll(job, folder);
 }
 

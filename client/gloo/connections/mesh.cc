@@ -8,6 +8,7 @@
 #include "client/gloo/connections/interruptible_transport.h"
 #include "client/gloo/endings/exception.h"
 #include "client/src/data_plane/broken_peers.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "common/process/start_thread.h"
 #include "gloo/common/error.h"
@@ -137,10 +138,11 @@ absl::Status Mesh::NotConnected(int first) const {
   for (int peer = first; peer < group_.size(); ++peer) {
     if (peer != group_.rank()) missing.push_back(peer);
   }
-  return absl::Status(
+  const absl::Status error(
       why.code(), absl::StrCat(kOperation, " from ", own_.address(), " (", own_.interface(), ")",
                                " ended before this rank was ", "connected to ",
                                DescribePeers(group_, missing)));
+  return absl::IsDeadlineExceeded(error) ? WithMissing(group_, missing, error) : error;
 }
 
 }  // namespace muster::internal

@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* The version of this header. It grows with every addition. */
-#define MUSTER_C_API_VERSION 5
+#define MUSTER_C_API_VERSION 6
 
 #if defined(__GNUC__)
 #define MUSTER_C_API __attribute__((visibility("default")))
@@ -102,6 +102,17 @@ MUSTER_C_API int muster_status_exit_code(const muster_status* status);
 /* Returns the first rank that the error names: the lost member of an ABORTED, or the rank whose
  * work has failed. -1: the error names no rank. Does not block. */
 MUSTER_C_API int muster_status_rank(const muster_status* status);
+/* Return more about that rank; see ErrorFacts in muster/error_facts.h. Do not block. Its node, and
+ * why it was lost, such as "killed by signal 9 (SIGKILL)"; empty if the error does not say, and for
+ * NULL. */
+MUSTER_C_API const char* muster_status_node(const muster_status* status);
+MUSTER_C_API const char* muster_status_cause(const muster_status* status);
+/* Its process id on its host. -1: the error does not say. */
+MUSTER_C_API int64_t muster_status_pid(const muster_status* status);
+/* Return the number of ranks that were lost, or that a time-out waited for, and the rank at this
+ * index of their ascending list. -1: the index is out of range. */
+MUSTER_C_API size_t muster_status_missing_count(const muster_status* status);
+MUSTER_C_API int muster_status_missing_rank(const muster_status* status, size_t index);
 /* Makes an error for the functions that muster_run_on_rank() and muster_start() call. The caller
  * frees it, or returns it to the library, which frees it. NULL for MUSTER_OK. A `code` that is no
  * muster_code becomes MUSTER_UNKNOWN. */

@@ -31,8 +31,8 @@ inline constexpr int kExitUnhealthyNode = 77;
 //   ABORTED, UNAVAILABLE  kExitPeerLost
 //   INVALID_ARGUMENT      kExitBadConfiguration
 //   others                1
-// If you copy an error of the SDK to add text, copy its payloads too. Without them 76 and 77 become
-// 75 and 1. Does not block. Thread-safe.
+// If you copy an error of the SDK to add text, copy its payloads too (muster/error_facts.h).
+// Without them 76 and 77 become 75 and 1. Does not block. Thread-safe.
 int ExitCode(const absl::Status& status);
 
 // Writes the reason why the process ends where a scheduler reads it: to the file that

@@ -48,6 +48,7 @@
 //   to be told that a rank is lost       Job::OnFailure, health               job.h
 //     and to go on without it            Job::Rejoin, NewcomersWaiting        job.h
 //   to stop all ranks at the same step   Job::RequestStop, StopRequested      job.h
+//   the rank that an error names         FactsOf, ErrorFacts                  error_facts.h
 //   the exit code for an error           ExitCode, WriteTerminationReason     exit_code.h
 //     to exit with it on any error       OrDie                                or_die.h
 
@@ -57,6 +58,7 @@
 #include "muster/codec.h"
 #include "muster/communicator.h"
 #include "muster/data_type.h"
+#include "muster/error_facts.h"
 #include "muster/exit_code.h"
 #include "muster/group.h"
 #include "muster/job.h"

@@ -135,6 +135,22 @@ class [[nodiscard]] Status {
     const int rank = muster_status_rank(error_.get());
     return rank < 0 ? std::nullopt : std::optional<int>(rank);
   }
+  // Return more about that rank: its node, its process id on its host, and why it was lost. Empty
+  // or unset if the error does not say. The texts live as long as a copy of this status.
+  const char* node() const { return muster_status_node(error_.get()); }
+  std::optional<int64_t> pid() const {
+    const int64_t pid = muster_status_pid(error_.get());
+    return pid < 0 ? std::nullopt : std::optional<int64_t>(pid);
+  }
+  const char* cause() const { return muster_status_cause(error_.get()); }
+  // Returns all ranks that were lost, or that a time-out waited for, in ascending order.
+  std::vector<int> missing_ranks() const {
+    std::vector<int> ranks(muster_status_missing_count(error_.get()));
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      ranks[i] = muster_status_missing_rank(error_.get(), i);
+    }
+    return ranks;
+  }
   // Returns the exit code that lets a scheduler blame the right process (docs/exit-codes.md); 0 for
   // OK.
   int exit_code() const { return muster_status_exit_code(error_.get()); }

@@ -4,8 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/base/outcome.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "common/names/operation_names.h"
 
@@ -31,14 +32,16 @@ int Precedence(const absl::Status& status) {
 absl::Status PeersError(const Group& group, absl::string_view what, const std::vector<int>& ranks,
                         const absl::Status& first) {
   if (absl::IsDeadlineExceeded(first)) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        what, " did not end in time on ", DescribePeers(group, ranks), ": ", first.message()));
+    return WithMissing(
+        group, ranks,
+        absl::DeadlineExceededError(absl::StrCat(
+            what, " did not end in time on ", DescribePeers(group, ranks), ": ", first.message())));
   }
   const absl::StatusCode code = absl::IsUnavailable(first) ? absl::StatusCode::kUnavailable
                                                            : absl::StatusCode::kFailedPrecondition;
   const absl::Status error(
       code, absl::StrCat(what, " failed on ", DescribePeers(group, ranks), ": ", first.message()));
-  return WithExitCode(error, kExitPeerLost);
+  return WithExitCode(WithMember(group, ranks.front(), error), kExitPeerLost);
 }
 
 absl::StatusOr<std::vector<absl::Status>> Unpack(
@@ -77,8 +80,8 @@ absl::Status CombineOutcomes(const Group& group, absl::string_view what,
   }
   if (Precedence(own) < Precedence(*worst)) return PeersError(group, what, ranks, *worst);
   if (!absl::IsDeadlineExceeded(own)) return own;
-  return absl::DeadlineExceededError(
-      absl::StrCat(own.message(), "; the same on ", RankList(ranks), " of ", group.size()));
+  return Reworded(
+      own, absl::StrCat(own.message(), "; the same on ", RankList(ranks), " of ", group.size()));
 }
 
 absl::Status AgreeOnOutcome(const Group& group, absl::string_view what, const absl::Status& own,
@@ -90,7 +93,7 @@ absl::Status AgreeOnOutcome(const Group& group, absl::string_view what, const ab
   if (outcomes.ok()) return CombineOutcomes(group, what, *outcomes);
   const absl::Status& why = outcomes.status();
   if (own.ok() || absl::IsAborted(why)) return why;
-  return absl::Status(own.code(), absl::StrCat(own.message(), "; ", why.message()));
+  return Reworded(own, absl::StrCat(own.message(), "; ", why.message()));
 }
 
 }  // namespace muster::internal

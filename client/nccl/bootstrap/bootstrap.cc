@@ -15,7 +15,7 @@
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/features.h"
 #include "client/nccl/device/nccl_types.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/rendezvous.h"
 #include "muster/log.h"

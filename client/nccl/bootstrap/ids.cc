@@ -9,6 +9,7 @@
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/features.h"
 #include "client/src/base/outcome.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 
 namespace muster::internal {
@@ -30,8 +31,9 @@ std::string CreateId() {
 absl::StatusOr<ncclUniqueId> ReadId(const Group& group, int creator, absl::string_view packed) {
   const absl::StatusOr<std::string> bytes = UnpackOutcome(packed);
   if (!bytes.ok()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        DescribePeer(group, creator), " could not create an NCCL id: ", bytes.status().message()));
+    const std::string text = absl::StrCat(
+        DescribePeer(group, creator), " could not create an NCCL id: ", bytes.status().message());
+    return WithMember(group, creator, absl::FailedPreconditionError(text));
   }
   ncclUniqueId id;
   if (bytes->size() != sizeof(id.internal)) {

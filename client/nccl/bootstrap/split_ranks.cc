@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/outcome.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "muster/codec.h"
 
@@ -79,9 +80,9 @@ absl::StatusOr<std::vector<SplitRanks>> ExchangeSplitRanks(const Group& group,
   for (int rank = 0; rank < group.size(); ++rank) {
     const absl::StatusOr<std::string> bytes = UnpackOutcome((*packed)[rank]);
     if (!bytes.ok()) {
-      return absl::FailedPreconditionError(absl::StrCat(DescribePeer(group, rank),
-                                                        " cannot take part in ", what, ": ",
-                                                        bytes.status().message()));
+      const std::string text = absl::StrCat(DescribePeer(group, rank), " cannot take part in ",
+                                            what, ": ", bytes.status().message());
+      return WithMember(group, rank, absl::FailedPreconditionError(text));
     }
     absl::StatusOr<SplitRanks> part = Decode<SplitRanks>(*bytes);
     if (!part.ok()) return part.status();

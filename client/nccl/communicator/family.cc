@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/nccl/communicator/handle.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 
 namespace muster::internal {
 namespace {

@@ -8,7 +8,9 @@
 #include "client/nccl/communicator/handle.h"
 #include "client/nccl/communicator/stopper.h"
 #include "client/nccl/device/errors.h"
+#include "client/src/base/error_note.h"
 #include "client/src/data_plane/broken_peers.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "muster/log.h"
 
@@ -57,11 +59,12 @@ absl::Status NcclHandle::CheckPeers(absl::string_view what) const {
   // Keeps DEADLINE_EXCEEDED. Ranks usually have the same time-out, and the rank whose time is up
   // first must not change the other ranks' code.
   const bool too_late = stop->why == absl::StatusCode::kDeadlineExceeded;
-  return absl::Status(
+  const absl::Status error(
       too_late ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kUnavailable,
       absl::StrCat(Title(what), ": ", DescribePeer(group_, stop->rank),
                    " has stopped NCCL for this communicator (", absl::StatusCodeToString(stop->why),
                    " there), so the result here is not valid"));
+  return WithMember(group_, stop->rank, error);
 }
 
 // Trusts the board: a peer that stopped NCCL for another reason has asked the coordinator already.
@@ -80,10 +83,9 @@ absl::Status NcclHandle::End(const absl::Status& why) {
   Stopper::Get().Wake();
   const absl::Status end = health();
   if (AwaitStopped(SteadyClock::now() + absl::ToChronoNanoseconds(kStopWait))) return end;
-  return absl::Status(
-      end.code(),
-      absl::StrCat(end.message(), "; NCCL has not stopped within ", absl::FormatDuration(kStopWait),
-                   ", so buffers that were given to it may still be in use"));
+  return Reworded(end, absl::StrCat(end.message(), "; NCCL has not stopped within ",
+                                    absl::FormatDuration(kStopWait),
+                                    ", so buffers that were given to it may still be in use"));
 }
 
 absl::Status NcclHandle::Finalize(const Deadline& deadline) {
@@ -103,7 +105,7 @@ void NcclHandle::Close(const Deadline& deadline) {
   if (!status.ok()) Fail(status);
   failure_.Reset();
   if (healthy && !status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", LogText(status)));
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", CodeAndText(status)));
   }
   if (status.ok()) {
     Destroy();
@@ -141,7 +143,7 @@ void NcclHandle::Free(SteadyTime deadline) {
     Log(LogLevel::kWarning, absl::StrCat(Title("the communicator"),
                                          " is freed later, if ever: NCCL has not stopped yet; it "
                                          "ended with: ",
-                                         LogText(health())));
+                                         CodeAndText(health())));
     {
       absl::MutexLock lock(&mutex_);
       abandoned_ = true;
@@ -167,7 +169,7 @@ void NcclHandle::Destroy() {
   if (state != ncclSuccess) AnnounceStop();
   FreeOnDevice(device_.index, Title("the communicator"), [comm, state, title = Title("freeing")] {
     const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
-    if (result != ncclSuccess) Log(LogLevel::kWarning, LogText(NcclStatus(title, result)));
+    if (result != ncclSuccess) Log(LogLevel::kWarning, CodeAndText(NcclStatus(title, result)));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "client/nccl/communicator/poll_pacer.h"
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/features.h"
+#include "client/src/base/error_note.h"
 #include "muster/log.h"
 
 namespace muster::internal {
@@ -15,7 +16,7 @@ namespace {
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 
 void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
-  Log(LogLevel::kWarning, LogText(NcclStatus(handle.Title(what), result)));
+  Log(LogLevel::kWarning, CodeAndText(NcclStatus(handle.Title(what), result)));
 }
 
 ncclResult_t StateOf(const NcclHandle& handle) {

@@ -10,7 +10,7 @@
 #include "client/nccl/device/cuda_driver.h"
 #include "client/nccl/device/errors.h"
 #include "client/nccl/device/libraries.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 
 namespace muster::internal {
 namespace {

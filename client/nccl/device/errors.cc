@@ -1,8 +1,8 @@
 #include "client/nccl/device/errors.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "common/text/utf8.h"
 
 namespace muster::internal {
@@ -24,11 +24,10 @@ absl::StatusCode CodeOf(ncclResult_t result) {
   }
 }
 
-constexpr char kMayBeLostPeerPayload[] = "muster/may-be-lost-peer";
-
-absl::Status MarkMayBeLostPeer(absl::Status status) {
-  status.SetPayload(kMayBeLostPeerPayload, absl::Cord());
-  return status;
+absl::Status MarkMayBeLostPeer(const absl::Status& status) {
+  ErrorNote note = NoteOf(status);
+  note.may_be_lost_peer = true;
+  return WithNote(status, note);
 }
 
 // Returns whether CUDA says that after this error "the process must be terminated and relaunched"
@@ -75,11 +74,7 @@ absl::Status NcclStatus(absl::string_view what, ncclResult_t result) {
 }
 
 bool MayBeLostPeer(const absl::Status& error) {
-  return absl::IsUnavailable(error) || error.GetPayload(kMayBeLostPeerPayload).has_value();
-}
-
-std::string LogText(const absl::Status& error) {
-  return error.ToString(absl::StatusToStringMode::kWithNoExtraData);
+  return absl::IsUnavailable(error) || NoteOf(error).may_be_lost_peer;
 }
 
 std::string NcclText(ncclResult_t result) {

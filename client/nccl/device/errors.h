@@ -32,9 +32,6 @@ absl::Status NcclStatus(absl::string_view what, ncclResult_t result);
 // error (cudaErrorIllegalAddress, cudaErrorNvlinkUncorrectable and others).
 bool MayBeLostPeer(const absl::Status& error);
 
-// Returns the code and the text of an error for a log line, without its payloads.
-std::string LogText(const absl::Status& error);
-
 // Returns "NCCL says: unhandled system error (...); NCCL's last error in this process: Connect to
 // 10.0.0.1 failed". Call it directly after the call that failed.
 std::string NcclText(ncclResult_t result);

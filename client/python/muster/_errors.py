@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Dict, Optional, Tuple, Type
+from typing import Any, Dict, Optional, Sequence, Tuple, Type
 
 from muster._library import library
 
@@ -33,31 +33,42 @@ class ErrorCode(enum.IntEnum):
 class MusterError(Exception):
     """An error of Muster. Each code has its own class.
 
-        code       the kind of error
-        message    what happened, to which process, and what to do next; str() returns it too
-        rank       the rank that the error names first: the lost member of an AbortedError, or the rank whose
-                   work has failed; None if it names no rank
-        exit_code  the status with which the process should end, so that a scheduler blames the right rank
-                   (docs/exit-codes.md). A process that has joined a job ends with it if the exception is not caught
+        code           the kind of error
+        message        what happened, to which process, and what to do next; str() returns it too
+        rank           the rank that the error names first: the lost member of an AbortedError, or the rank whose
+                       work has failed; None if it names no rank
+        node, pid      its node, as Member.node_id, and its process id there; None if the error does not say
+        cause          why the rank was lost: "killed by signal 9 (SIGKILL)"; None if the error does not say
+        missing_ranks  all ranks that were lost, or that a time-out waited for, in ascending order; may be empty
+        exit_code      the status with which the process should end, so that a scheduler blames the right rank
+                       (docs/exit-codes.md). A process that has joined a job ends with it if the exception is not
+                       caught
     """
 
     code: ErrorCode = ErrorCode.UNKNOWN
 
-    def __init__(self, message: str, *, exit_code: Optional[int] = None, rank: Optional[int] = None) -> None:
+    def __init__(self, message: str, *, exit_code: Optional[int] = None, rank: Optional[int] = None,
+                 node: Optional[str] = None, pid: Optional[int] = None, cause: Optional[str] = None,
+                 missing_ranks: Sequence[int] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.exit_code = _DEFAULT_EXIT_CODES.get(self.code, 1) if exit_code is None else exit_code
         self.rank = rank
+        self.node = node
+        self.pid = pid
+        self.cause = cause
+        self.missing_ranks = tuple(missing_ranks)
 
     def __str__(self) -> str:
         return self.message
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        return _restore, (type(self), self.message, self.exit_code, self.rank)
+        facts = {name: getattr(self, name) for name in ("exit_code", "rank", "node", "pid", "cause", "missing_ranks")}
+        return _restore, (type(self), self.message, facts)
 
 
-def _restore(kind: Type[MusterError], message: str, exit_code: int, rank: Optional[int]) -> MusterError:
-    return kind(message, exit_code=exit_code, rank=rank)
+def _restore(kind: Type[MusterError], message: str, facts: Dict[str, Any]) -> MusterError:
+    return kind(message, **facts)
 
 
 class CancelledError(MusterError):
@@ -79,7 +90,7 @@ class InvalidArgumentError(MusterError, ValueError):
 
 
 class DeadlineExceededError(MusterError, TimeoutError):
-    """The time-out has passed. The message names every missing rank."""
+    """The time-out has passed. `missing_ranks` has every missing rank."""
 
     code = ErrorCode.DEADLINE_EXCEEDED
 
@@ -119,7 +130,7 @@ class ForkError(FailedPreconditionError):
 
 
 class AbortedError(MusterError):
-    """A member of the job was lost. `rank` is its rank; the message has its node, process and cause."""
+    """A member of the job was lost: `rank`, on `node`, because of `cause`. `missing_ranks` has all lost members."""
 
     code = ErrorCode.ABORTED
 
@@ -196,9 +207,16 @@ def error_of(status: int) -> MusterError:
     """Returns the exception for a muster_status, which the caller's caller frees."""
     lib = library()
     message = (lib.status_message(status) or b"").decode("utf-8", "replace")
-    rank = lib.status_rank(status)
+    rank, pid = lib.status_rank(status), lib.status_pid(status)
     kind = _CLASSES.get(lib.status_code(status), UnknownError)
-    return kind(message, exit_code=lib.status_exit_code(status), rank=None if rank < 0 else rank)
+    return kind(message, exit_code=lib.status_exit_code(status), rank=None if rank < 0 else rank,
+                node=_text(lib.status_node(status)), pid=None if pid < 0 else pid, cause=_text(lib.status_cause(status)),
+                missing_ranks=[lib.status_missing_rank(status, i) for i in range(lib.status_missing_count(status))])
+
+
+def _text(text: Optional[bytes]) -> Optional[str]:
+    """Returns a text of the library, or None if it is empty."""
+    return text.decode("utf-8", "replace") if text else None
 
 
 def take_error(status: Optional[int]) -> Optional[MusterError]:

@@ -61,7 +61,8 @@ class LaunchError(MusterError):
 
     def __init__(self, message: str, *, processes: Sequence[LaunchedProcess] = (), exit_code: Optional[int] = None,
                  rank: Optional[int] = None) -> None:
-        super().__init__(message, exit_code=exit_code, rank=rank)
+        pid = next((process.pid for process in processes if process.rank == rank), None)
+        super().__init__(message, exit_code=exit_code, rank=rank, pid=pid)
         self.processes = tuple(processes)
 
     def __reduce__(self) -> Tuple[Any, ...]:

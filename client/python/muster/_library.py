@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 LIBRARY = "libmuster.so.0"
 # A function that only versions of the library have that have every function of this package.
-C_API = "muster_communicator_all_reduce_coalesced"
+C_API = "muster_status_missing_rank"
 
 Pointer = ctypes.c_void_p
 Text = ctypes.c_char_p
@@ -64,6 +64,11 @@ _FUNCTIONS: List[Tuple[str, Any, Tuple[Any, ...]]] = [
     ("status_message", Text, (Pointer,)),
     ("status_exit_code", Int, (Pointer,)),
     ("status_rank", Int, (Pointer,)),
+    ("status_node", Text, (Pointer,)),
+    ("status_cause", Text, (Pointer,)),
+    ("status_pid", ctypes.c_int64, (Pointer,)),
+    ("status_missing_count", Size, (Pointer,)),
+    ("status_missing_rank", Int, (Pointer, Size)),
     ("status_new", Pointer, (ctypes.c_int32, Text)),
     ("status_free", None, (Pointer,)),
     ("write_termination_reason", None, (Text,)),

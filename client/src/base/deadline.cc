@@ -1,7 +1,7 @@
 #include "client/src/base/deadline.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 
 namespace muster::internal {
 

@@ -1,6 +1,8 @@
 #include "client/src/base/outcome.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 
 namespace muster::internal {
 namespace {
@@ -23,6 +25,20 @@ absl::StatusOr<std::string> UnpackOutcome(absl::string_view bytes) {
   bytes.remove_prefix(1);
   if (code != absl::StatusCode::kOk) return absl::Status(code, bytes);
   return std::string(bytes);
+}
+
+std::string PackStatus(const absl::Status& status) {
+  if (status.ok()) return PackOutcome(std::string());
+  return PackOutcome(absl::Status(
+      status.code(), absl::StrCat(EncodeNote(NoteOf(status)), "\n", status.message())));
+}
+
+absl::Status UnpackStatus(absl::string_view bytes) {
+  const absl::Status packed = UnpackOutcome(bytes).status();
+  const size_t end = packed.message().find('\n');
+  if (end == absl::string_view::npos) return packed;  // OK, or INVALID_ARGUMENT of UnpackOutcome()
+  return WithNote(absl::Status(packed.code(), packed.message().substr(end + 1)),
+                  DecodeNote(packed.message().substr(0, end)));
 }
 
 }  // namespace muster::internal

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -13,6 +14,13 @@ std::string PackOutcome(const absl::StatusOr<std::string>& outcome);
 
 // Decodes the outcome. Returns INVALID_ARGUMENT if `bytes` are malformed.
 absl::StatusOr<std::string> UnpackOutcome(absl::string_view bytes);
+
+// Encodes a status with its note (error_note.h), for a process of the same program. Other processes
+// may run another version of the SDK, and get PackOutcome().
+std::string PackStatus(const absl::Status& status);
+
+// Decodes the status. Returns INVALID_ARGUMENT if `bytes` are malformed.
+absl::Status UnpackStatus(absl::string_view bytes);
 
 }  // namespace muster::internal
 

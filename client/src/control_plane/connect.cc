@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/control_plane/fork_guard.h"
 #include "client/src/control_plane/grpc/grpc_threads.h"
 #include "client/src/control_plane/grpc/grpc_transport.h"
@@ -26,20 +26,19 @@ absl::Status RefuseSerial(const JobOptions& options) {
 
 absl::Status ResolvingError(const JobOptions& options, const HostPort& address,
                             const absl::Status& resolved) {
-  const absl::Status error(
-      resolved.code(),
-      absl::StrCat(
-          "joining job '", options.job, "': resolving the coordinator's name '", address.host,
-          "' of ", options.coordinator, ": ", resolved.message(),
-          absl::IsDeadlineExceeded(resolved)
-              ? absl::StrCat(" (gave up after ", absl::FormatDuration(options.timeout), ")")
-              : ""));
+  const absl::Status error = Reworded(
+      resolved, absl::StrCat("joining job '", options.job, "': resolving the coordinator's name '",
+                             address.host, "' of ", options.coordinator, ": ", resolved.message(),
+                             absl::IsDeadlineExceeded(resolved)
+                                 ? absl::StrCat(" (gave up after ",
+                                                absl::FormatDuration(options.timeout), ")")
+                                 : ""));
   return absl::IsDeadlineExceeded(error) ? WithExitCode(error, kExitCoordinatorLost) : error;
 }
 
 absl::Status JoiningError(const JobOptions& options, const absl::Status& why) {
-  return absl::Status(why.code(), absl::StrCat("joining job '", options.job, "' at ",
-                                               options.coordinator, ": ", why.message()));
+  return Reworded(why, absl::StrCat("joining job '", options.job, "' at ", options.coordinator,
+                                    ": ", why.message()));
 }
 
 absl::StatusOr<std::shared_ptr<CallerCredentials>> LoadCredentials(const JobOptions& options) {
@@ -57,8 +56,7 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& optio
   const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
   if (!address.ok()) return address.status();
   if (absl::Status forked = CheckNotForked(); !forked.ok()) {
-    return absl::Status(forked.code(),
-                        absl::StrCat("joining job '", options.job, "': ", forked.message()));
+    return Reworded(forked, absl::StrCat("joining job '", options.job, "': ", forked.message()));
   }
   absl::StatusOr<std::shared_ptr<CallerCredentials>> credentials = LoadCredentials(options);
   if (!credentials.ok()) return credentials.status();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/environment/process_fingerprint.h"
 #include "client/src/protocol/messages/messages.h"
 
@@ -28,9 +29,9 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
   const absl::StatusOr<std::shared_ptr<MemberDriver>> driver =
       MemberDriver::Start(MemberOptionsOf(options), std::move(transport));
   if (!driver.ok()) {
-    return absl::Status(driver.status().code(),
-                        absl::StrCat("joining job '", options.job, "' at ", options.coordinator,
-                                     ": ", driver.status().message()));
+    return Reworded(driver.status(),
+                    absl::StrCat("joining job '", options.job, "' at ", options.coordinator, ": ",
+                                 driver.status().message()));
   }
   const absl::StatusOr<Response> place = (*driver)->CallAndWait(
       deadline.cancellation(), [&](MemberCore& member, SteadyTime now, CallId id) {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 
 namespace muster::internal {
 namespace {

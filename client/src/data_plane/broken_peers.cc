@@ -1,10 +1,12 @@
 #include "client/src/data_plane/broken_peers.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 
 namespace muster::internal {
@@ -25,9 +27,10 @@ absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_
                                      absl::string_view why, const CallOptions& options) {
   const absl::Status lost = AwaitLoss(group, options);
   if (!lost.ok()) return lost;
-  return absl::UnavailableError(absl::StrCat(operation, ": the connection to ",
-                                             DescribePeer(group, peer), " broke: ", why,
-                                             "; the process is not known to be lost"));
+  const std::string text =
+      absl::StrCat(operation, ": the connection to ", DescribePeer(group, peer), " broke: ", why,
+                   "; the process is not known to be lost");
+  return WithMember(group, peer, absl::UnavailableError(text));
 }
 
 absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/deadline.h"
+#include "client/src/base/error_note.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/communicator_name.h"
 #include "client/src/data_plane/started_calls.h"
@@ -165,8 +166,8 @@ PendingOperation OperationRunner::Start(std::function<absl::Status()> calls, voi
   if (!status.ok()) return Ended(std::move(status));
   auto call = started_->Start(std::move(calls));
   if (call.ok()) return PendingOperation(*std::move(call));
-  return Ended(absl::Status(call.status().code(),
-                            absl::StrCat(Describe("Start"), ": ", call.status().message())));
+  return Ended(
+      Reworded(call.status(), absl::StrCat(Describe("Start"), ": ", call.status().message())));
 }
 
 }  // namespace muster::internal

@@ -7,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/base/deadline.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "common/names/operation_names.h"
 #include "muster/sdk/v1/peers.pb.h"
@@ -28,7 +29,7 @@ sdk::v1::CommunicatorEntry EntryOf(absl::string_view backend,
   if (own.ok()) {
     entry.set_peer_info(*own);
   } else {
-    entry.set_error(own.status().ToString(absl::StatusToStringMode::kWithNoExtraData));
+    entry.set_error(CodeAndText(own.status()));
   }
   return entry;
 }
@@ -36,10 +37,10 @@ sdk::v1::CommunicatorEntry EntryOf(absl::string_view backend,
 absl::Status CheckAllTakePart(const Group& group, const Entries& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].error().empty()) continue;
-    return WithExitCode(absl::FailedPreconditionError(absl::StrCat(
-                            DescribePeer(group, static_cast<int>(i)),
-                            " cannot take part in the communicator: ", entries[i].error())),
-                        kExitPeerLost);
+    const int index = static_cast<int>(i);
+    const absl::Status error = absl::FailedPreconditionError(absl::StrCat(
+        DescribePeer(group, index), " cannot take part in the communicator: ", entries[i].error()));
+    return WithExitCode(WithMember(group, index, error), kExitPeerLost);
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "client/src/data_plane/views.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 
 namespace muster::internal {
 
@@ -15,7 +16,7 @@ absl::Status CheckView(absl::string_view operation, const TensorView& view) {
     status.Update(internal::CheckElements(view, view.type, SizeOf(view.type)));
   }
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(operation, ": ", status.message()));
+  return Reworded(status, absl::StrCat(operation, ": ", status.message()));
 }
 
 absl::Status CheckViews(absl::string_view operation, const TensorView& in, const TensorView& out) {

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
 #include "client/src/exchange/shared_segment.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "client/src/group/share_or_fail.h"
 #include "client/src/workspace/safetensors_reader.h"
@@ -144,9 +146,11 @@ absl::Status TakeAll(const Exchange& exchange, const Group& group,
     if (!exchange.infos()[index].offers()) continue;
     absl::StatusOr<Configuration> taken = medium->Take(index, exchange.tickets()[index]);
     if (!taken.ok()) {
-      return absl::Status(taken.status().code(),
-                          absl::StrCat("what ", internal::NameOfMember(group, index),
-                                       " offers cannot be read: ", taken.status().message()));
+      return internal::WithMember(
+          group, index,
+          internal::Reworded(taken.status(),
+                             absl::StrCat("what ", internal::NameOfMember(group, index),
+                                          " offers cannot be read: ", taken.status().message())));
     }
     value = *std::move(taken);
   }

@@ -2,9 +2,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
 #include "client/src/exchange/shared_segment.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "client/src/group/share_or_fail.h"
 #include "muster/codec.h"
@@ -58,9 +60,11 @@ absl::Status TakeAll(const Exchange& exchange, const Group& group, const TensorV
     const absl::StatusOr<TensorView> tensor =
         index == group.rank() ? mine : TakeOne(exchange, index, scope);
     if (!tensor.ok()) {
-      return absl::Status(tensor.status().code(),
-                          absl::StrCat("the tensor of ", internal::NameOfMember(group, index), ": ",
-                                       tensor.status().message()));
+      return internal::WithMember(
+          group, index,
+          internal::Reworded(tensor.status(),
+                             absl::StrCat("the tensor of ", internal::NameOfMember(group, index),
+                                          ": ", tensor.status().message())));
     }
     values->push_back(*tensor);
   }

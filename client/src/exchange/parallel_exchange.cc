@@ -1,6 +1,7 @@
 #include "muster/parallel_exchange.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/exchange/exchange_scope.h"
 #include "muster/log.h"
 
@@ -24,8 +25,7 @@ ParallelExchange<T>::~ParallelExchange() {
   const absl::Status status = Release();
   if (status.ok()) return;
   Log(LogLevel::kWarning,
-      absl::StrCat("the end of a parallel exchange: ",
-                   status.ToString(absl::StatusToStringMode::kWithNoExtraData)));
+      absl::StrCat("the end of a parallel exchange: ", internal::CodeAndText(status)));
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/base/rank_ranges.h"
 #include "common/names/node_names.h"
 
 namespace muster::internal {
@@ -46,13 +47,7 @@ std::string DescribePeers(const Group& group, const std::vector<int>& indices) {
 }
 
 std::string RankList(const std::vector<int>& indices) {
-  std::vector<std::string> ranges;
-  for (size_t first = 0, next; first < indices.size(); first = next) {
-    for (next = first + 1; next < indices.size() && indices[next] == indices[next - 1] + 1;) ++next;
-    ranges.push_back(next - first == 1 ? absl::StrCat(indices[first])
-                                       : absl::StrCat(indices[first], "-", indices[next - 1]));
-  }
-  return absl::StrCat(indices.size() == 1 ? "rank " : "ranks ", absl::StrJoin(ranges, ","));
+  return absl::StrCat(indices.size() == 1 ? "rank " : "ranks ", RankRanges(indices));
 }
 
 }  // namespace muster::internal

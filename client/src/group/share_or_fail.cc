@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/src/base/outcome.h"
+#include "client/src/group/named_members.h"
 #include "client/src/group/rank_names.h"
 #include "common/names/operation_names.h"
 #include "muster/job.h"
@@ -22,8 +23,16 @@ std::string NameAt(const Group& group, int root, absl::string_view call) {
 absl::StatusOr<std::string> WithMemberName(const Group& group, int index,
                                            absl::StatusOr<std::string> outcome) {
   if (outcome.ok() || group.size() == 1 || group.prevents_block()) return outcome;
-  return absl::Status(outcome.status().code(),
-                      absl::StrCat(NameOfMember(group, index), ": ", outcome.status().message()));
+  // Of this error and the one that the member's work has met, the text names the member first.
+  const absl::Status error(outcome.status().code(), absl::StrCat(NameOfMember(group, index), ": ",
+                                                                 outcome.status().message()));
+  return WithMember(group, index, error);
+}
+
+absl::StatusOr<std::string> UnpackNamed(const Group& group, absl::string_view packed) {
+  absl::StatusOr<std::string> outcome = UnpackOutcome(packed);
+  if (outcome.ok()) return outcome;
+  return WithMemberOfText(group, outcome.status());
 }
 
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
@@ -64,7 +73,7 @@ absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
     shared = group.BroadcastBytes(why, root, what, patient, site);
   }
   if (!shared.ok()) return shared.status();
-  return UnpackOutcome(*shared);
+  return UnpackNamed(group, *shared);
 }
 
 absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,

@@ -21,6 +21,9 @@ inline constexpr absl::Duration kRootLifetimeTimeout = absl::Hours(10 * 365 * 24
 absl::StatusOr<std::string> WithMemberName(const Group& group, int index,
                                            absl::StatusOr<std::string> outcome);
 
+// Unpacks a shared outcome, and notes the member whose name its error begins with.
+absl::StatusOr<std::string> UnpackNamed(const Group& group, absl::string_view packed);
+
 // Does the work of ShareOutcome() (muster/job.h) for an outcome whose error has its name already.
 absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
                                        const absl::StatusOr<std::string>& outcome,

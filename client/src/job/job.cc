@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/base/checks.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/control_plane/connect.h"
 #include "client/src/environment/unknown_variables.h"
 #include "client/src/group/group_access.h"

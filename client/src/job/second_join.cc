@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/job/live_jobs.h"
 
 namespace muster::internal {

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/messages/named_members.h"
 #include "client/src/protocol/messages/transport_error.h"
 #include "muster/version.h"
 
@@ -44,8 +45,10 @@ bool BlamesConfiguration(const absl::Status& status) {
 }
 
 // Returns the error that the program gets when an Attach fails for good.
-absl::Status Refusal(const std::string& coordinator, bool joined, const absl::Status& status) {
-  if (joined) return absl::AbortedError(status.message());
+absl::Status Refusal(const std::string& coordinator, const v1::JoinResponse* place,
+                     const absl::Status& end) {
+  const absl::Status status = WithNamedProcesses(end, place);
+  if (place != nullptr) return Reworded(status, absl::StatusCode::kAborted, status.message());
   const std::string where = absl::StrCat("registering with ", coordinator, ": ");
   if (absl::IsUnimplemented(status)) {
     return WithExitCode(
@@ -54,7 +57,7 @@ absl::Status Refusal(const std::string& coordinator, bool joined, const absl::St
             " of SDK ", MUSTER_VERSION, " (", status.message(), ")")),
         kExitBadConfiguration);
   }
-  const absl::Status refusal(status.code(), absl::StrCat(where, status.message()));
+  const absl::Status refusal = Reworded(status, absl::StrCat(where, status.message()));
   return BlamesConfiguration(status) ? WithExitCode(refusal, kExitBadConfiguration) : refusal;
 }
 
@@ -136,7 +139,7 @@ bool AttachStream::TakeEnd(SteadyTime now, uint64_t attempt, const absl::Status&
 }
 
 void AttachStream::Fail(const absl::Status& status) {
-  lifecycle_.Fail(Refusal(options_.coordinator, epochs_.place() != nullptr, status));
+  lifecycle_.Fail(Refusal(options_.coordinator, epochs_.place(), status));
 }
 
 void AttachStream::LogEnd() {

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/messages/named_members.h"
 
 namespace muster::internal {
 
@@ -71,7 +73,8 @@ void CollectiveCalls::Finish(const PendingCall& call, absl::StatusOr<Response>* 
   // To the program, this is one more limit. Only the protocol distinguishes a refusal that all
   // ranks get.
   if (absl::IsOutOfRange(reply->status())) {
-    *reply = absl::ResourceExhaustedError(reply->status().message());
+    *reply =
+        Reworded(reply->status(), absl::StatusCode::kResourceExhausted, reply->status().message());
   }
 }
 
@@ -92,8 +95,8 @@ void CollectiveCalls::TakeFinish(const v1::GroupFinished& finished) {
   if (!epochs_.IsIn(EpochOf(finished.epoch()))) return;
   const v1::Group& group = finished.group();
   const std::vector<int> ranks(group.ranks().begin(), group.ranks().end());
-  epochs_.GroupOf(group.name(), ranks)
-      ->sequence.Finish(absl::FailedPreconditionError(finished.reason()));
+  const absl::Status why = absl::FailedPreconditionError(finished.reason());
+  epochs_.GroupOf(group.name(), ranks)->sequence.Finish(WithNamedMembers(why, epochs_.place()));
 }
 
 void CollectiveCalls::Contribute(SteadyTime now, const v1::NeedContribution& need) {

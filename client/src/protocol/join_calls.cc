@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
@@ -49,8 +49,9 @@ void JoinCalls::Join(SteadyTime now, CallId id, const JobOptions& options,
 
 void JoinCalls::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
   if (absl::IsDeadlineExceeded(reply->status()) && call.sends > 0) {
-    *reply = absl::DeadlineExceededError(
-        absl::StrCat(call.what, ": ", WaitForMembers(options_.job_id, reply->status())));
+    *reply =
+        Reworded(reply->status(),
+                 absl::StrCat(call.what, ": ", WaitForMembers(options_.job_id, reply->status())));
   }
   // Two processes ask for one place. They will again when they are restarted, so the configuration
   // is wrong.

@@ -8,13 +8,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "client/src/base/error_note.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/messages/named_members.h"
 
 namespace muster::internal {
 namespace {
 
-EpochEnd EndOf(SteadyTime now, const v1::EpochBroken& broken) {
-  EpochEnd end{absl::AbortedError(broken.reason()), {}, now, broken.may_rejoin()};
+EpochEnd EndOf(SteadyTime now, const v1::EpochBroken& broken, const v1::JoinResponse* place) {
+  // The answers of calls in flight have the same text. Whichever comes first, the facts are those
+  // of the text.
+  const absl::Status why = WithNamedMembers(absl::AbortedError(broken.reason()), place);
+  EpochEnd end{why, {}, now, broken.may_rejoin()};
   end.failures.assign(broken.failures().begin(), broken.failures().end());
   return end;
 }
@@ -118,9 +123,10 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
   // may itself be the member that the coordinator counts as lost.
   if (absl::IsAborted(reply->status())) {
     if (call.ended >= call.deadline.when()) {
-      *reply = absl::DeadlineExceededError(absl::StrCat(
-          call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()), "; ",
-          reply->status().message()));
+      *reply = Reworded(reply->status(), absl::StatusCode::kDeadlineExceeded,
+                        absl::StrCat(call.what, ": timed out after ",
+                                     absl::FormatDuration(call.deadline.timeout()), "; ",
+                                     reply->status().message()));
     } else {
       *reply = Response(v1::LeaveResponse());
     }
@@ -243,8 +249,10 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
   if (lifecycle_.has_left()) return;
   switch (response.event_case()) {
     case v1::AttachResponse::kEpochBroken:
-      return lifecycle_.BreakEpoch(EpochOf(response.epoch_broken().epoch()),
-                                   EndOf(now, response.epoch_broken()));
+      return lifecycle_.BreakEpoch(
+          EpochOf(response.epoch_broken().epoch()),
+          EndOf(now, response.epoch_broken(),
+                epochs_.PlaceIn(EpochOf(response.epoch_broken().epoch()))));
     case v1::AttachResponse::kNeedContribution:
       return collectives_.Contribute(now, response.need_contribution());
     case v1::AttachResponse::kGroupFinished:

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/messages/named_members.h"
 #include "client/src/protocol/messages/transport_error.h"
 
 namespace muster::internal {
@@ -107,9 +108,12 @@ absl::Status PendingCalls::Interruption(const PendingCall& call) const {
     if (!health.ok()) return health;
   }
   if (call.leads_on && epochs_.IsLast()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        call.what, ": no epoch follows this one, since the job is not elastic (musterd ",
-        "--min-world-size) or has failed for good: ", epochs_.Health().message()));
+    const absl::Status end = epochs_.Health();
+    return WithFacts(
+        absl::FailedPreconditionError(absl::StrCat(
+            call.what, ": no epoch follows this one, since the job is not elastic (musterd ",
+            "--min-world-size) or has failed for good: ", end.message())),
+        FactsOf(end));
   }
   if (call.only_in && !(call.only_in == session_.session())) {
     return absl::CancelledError("the session has ended");
@@ -191,8 +195,16 @@ PendingCalls::Calls::iterator PendingCalls::FindSend(uint64_t attempt) {
   });
 }
 
+// Notes whom the coordinator's error names.
+absl::Status PendingCalls::Named(const PendingCall& call, const absl::Status& error) const {
+  if (!call.epoch) return WithNamedProcesses(error, epochs_.place());
+  return WithNamedMembers(error, epochs_.PlaceIn(*call.epoch),
+                          call.is_collective() ? call.what : "");
+}
+
 void PendingCalls::TakeReply(SteadyTime now, CallId id, PendingCall* call,
-                             const absl::Status& status, Response response) {
+                             const absl::Status& reply, Response response) {
+  const absl::Status status = Named(*call, reply);
   const bool counts = session_.IsCurrent(*call->in_flight) ||
                       (call->last && (status.ok() || absl::IsDeadlineExceeded(status)));
   call->in_flight.reset();

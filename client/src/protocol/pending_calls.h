@@ -74,6 +74,7 @@ class PendingCalls {
   // Sends the call under its current stamp.
   void SendInFlight(SteadyTime now, PendingCall* call);
   void Withdraw(PendingCall* call);
+  absl::Status Named(const PendingCall& call, const absl::Status& error) const;
   void TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
                  Response response);
   void PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call, absl::string_view why);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/data_plane/backend_registry.h"
 #include "client/src/toolkits/job_communicator.h"
 #include "muster/toolkits/current_job.h"
@@ -25,9 +26,7 @@ absl::StatusOr<std::string> DeviceFor(const std::string& backend, int local_rank
 
 // Returns a text for the log, which cannot return an error.
 std::string TextOf(const absl::StatusOr<std::string>& value) {
-  if (!value.ok())
-    return absl::StrCat("unknown (",
-                        value.status().ToString(absl::StatusToStringMode::kWithNoExtraData), ")");
+  if (!value.ok()) return absl::StrCat("unknown (", internal::CodeAndText(value.status()), ")");
   return value->empty() ? "none" : *value;
 }
 

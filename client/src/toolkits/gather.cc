@@ -48,7 +48,7 @@ Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string
   const auto shared = ShareNamed(group, rank, PackOutcome(found), kGather, options, site);
   if (!shared.ok()) return shared.status();
   numbered->Keep();
-  const absl::Status outcome = UnpackOutcome(*shared).status();
+  const absl::Status outcome = UnpackNamed(group, *shared).status();
   if (!outcome.ok()) return outcome;
   return gathered;
 }
@@ -70,7 +70,7 @@ absl::StatusOr<std::string> GatherAndReduce(
   const auto shared = ShareNamed(group, 0, PackOutcome(outcome), kReduce, options, site);
   if (!shared.ok()) return shared.status();
   numbered->Keep();
-  return UnpackOutcome(*shared);
+  return UnpackNamed(group, *shared);
 }
 
 }  // namespace muster::internal

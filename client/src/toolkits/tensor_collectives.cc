@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/error_note.h"
 #include "client/src/base/reduction.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/communicator_access.h"
@@ -58,8 +59,8 @@ absl::StatusOr<RankArguments> TensorArguments(
   RankArguments arguments;
   for (const auto& [name, tensor] : tensors) {
     if (absl::Status status = CheckTensor(tensor); !status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat(kAverage, ": '", name, "': ", status.message()));
+      return internal::Reworded(status,
+                                absl::StrCat(kAverage, ": '", name, "': ", status.message()));
     }
     arguments.items.emplace(name, DescribeTensor(tensor));
   }

@@ -20,6 +20,7 @@ std::string DescribeCleanExit(const Member& member) {
   return "ended with 0 without Leave(); call job->Leave() before main returns";
 }
 
+// SDKs read this text (client/src/protocol/messages/named_members.h), and those of time-outs.
 std::string DescribeLoss(const Member& lost) {
   return absl::StrCat(lost.Describe(), " was lost at ",
                       absl::FormatTime("%H:%M:%E3SZ", lost.lost()->when, absl::UTCTimeZone()), ": ",

@@ -153,6 +153,15 @@ TEST(CApiTest, ProgramErrorsAndTheRanksTheyName) {
   EXPECT_EQ(muster_status_rank(unknown), -1);
   EXPECT_EQ(Taken(unknown), std::make_pair(muster_code{MUSTER_UNKNOWN}, std::string()));
   EXPECT_EQ(muster_status_copy(nullptr), nullptr);
+  muster_status* const own = muster_status_new(MUSTER_ABORTED, "rank 3 (host h, pid 7) was lost");
+  for (const muster_status* status : std::vector<const muster_status*>{own, nullptr}) {
+    EXPECT_STREQ(muster_status_node(status), "");
+    EXPECT_STREQ(muster_status_cause(status), "");
+    EXPECT_EQ(muster_status_pid(status), -1);
+    EXPECT_EQ(muster_status_missing_count(status), 0u);
+    EXPECT_EQ(muster_status_missing_rank(status, 0), -1);
+  }
+  muster_status_free(own);
   for (const auto& [text, rank] :
        std::map<std::string, int>{{"job 'a': rank 12 (node 'n', host h, pid 3) was lost", 12},
                                   {"rank 0 (host h, pid 3): no such file", 0},

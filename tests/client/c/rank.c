@@ -170,7 +170,11 @@ static void time_outs(muster_job* job) {
   soon.timeout_ms = 50;
   OK(muster_group_new(job, "early", all, 3, &early));
   if (muster_rank(job) == 1) {
-    FAILS(muster_barrier(early, "late", &soon), MUSTER_DEADLINE_EXCEEDED, "missing 2 of 3");
+    muster_status* late = muster_barrier(early, "late", &soon);
+    CHECK(muster_status_missing_count(late) == 2 && muster_status_missing_rank(late, 0) == 0);
+    CHECK(muster_status_missing_rank(late, 1) == 2 && muster_status_missing_rank(late, 2) == -1);
+    CHECK(muster_status_rank(late) == 0 && strcmp(muster_status_cause(late), "") == 0);
+    FAILS(late, MUSTER_DEADLINE_EXCEEDED, "missing 2 of 3");
   }
   OK(muster_barrier(muster_world(job), "now", NULL));
   OK(muster_barrier(early, "late", NULL));
@@ -358,6 +362,20 @@ static void note_failure(void* context, const muster_status* status) {
   CHECK(write(*(int*)context, &rank, sizeof(rank)) == sizeof(rank));
 }
 
+/* Checks that the error names rank 1, which is lost. */
+static muster_status* names_rank_1(muster_job* job, muster_status* status) {
+  muster_member member = MUSTER_MEMBER;
+  muster_status* copy = muster_status_copy(status);
+  muster_status_free(status);
+  OK(muster_member_of(job, 1, &member));
+  CHECK(muster_status_rank(copy) == 1 && muster_status_pid(copy) == member.pid);
+  CHECK(strcmp(muster_status_node(copy), member.node_id) == 0);
+  CHECK(strstr(muster_status_message(copy), muster_status_cause(copy)) != NULL);
+  CHECK(strstr(muster_status_cause(copy), "its connection ended") == muster_status_cause(copy));
+  CHECK(muster_status_missing_count(copy) == 1 && muster_status_missing_rank(copy, 0) == 1);
+  return copy;
+}
+
 int main(int argc, char** argv) {
   muster_job* job = NULL;
   int told = -1, pipes[2] = {-1, -1};
@@ -375,10 +393,18 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && strcmp(argv[1], "die") == 0) { /* rank 1 ends without a word */
     muster_subscription* subscription = NULL;
+    muster_communicator* communicator = NULL;
+    float sum = 1;
+    OK(muster_communicator_new(muster_world(job), "gloo", NULL, NULL, &communicator));
     if (muster_rank(job) == 1) abort();
     CHECK(pipe(pipes) == 0);
     OK(muster_on_failure(job, note_failure, &pipes[1], &subscription));
-    FAILS(muster_await_failure(job, 60000), MUSTER_ABORTED, "rank 1 (");
+    FAILS(names_rank_1(job, muster_communicator_all_reduce(communicator, &sum, &sum, 1,
+                                                           MUSTER_FLOAT32, MUSTER_SUM, NULL)),
+          MUSTER_ABORTED, "rank 1 (");
+    muster_communicator_free(communicator);
+    FAILS(names_rank_1(job, muster_await_failure(job, 60000)), MUSTER_ABORTED, "rank 1 (");
+    FAILS(names_rank_1(job, muster_barrier(muster_world(job), "step", NULL)), MUSTER_ABORTED, "");
     CHECK(read(pipes[0], &told, sizeof(told)) == sizeof(told) && told == 1); /* it may come later */
     muster_subscription_free(subscription);
     muster_or_die(muster_barrier(muster_world(job), "step 1", NULL));

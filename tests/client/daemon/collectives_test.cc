@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "google/protobuf/duration.pb.h"
+#include "muster/error_facts.h"
 #include "muster/job.h"
 #include "muster/protobuf.h"
 #include "muster/scopes.h"
@@ -140,6 +141,14 @@ TEST(CollectivesTest, ATimeOutNamesTheMissingRanksAndTheCallMayBeRetried) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Message(status), HasSubstr("Barrier('epoch 1')"));
   EXPECT_THAT(Message(status), HasSubstr("missing 2 of 3: ranks 0,2"));
+  const ErrorFacts facts = FactsOf(status);
+  EXPECT_EQ(facts.rank, 0);
+  EXPECT_EQ(facts.node, jobs[1].members()[0].node_id);
+  EXPECT_EQ(facts.pid, jobs[1].members()[0].pid);
+  EXPECT_THAT(facts.missing_ranks, ElementsAre(0, 2));
+  const absl::StatusOr<Group> part = jobs[2].NewGroup("part", {2, 1, 0});
+  const std::string label = "x; missing 1 of 3: rank 2";
+  EXPECT_THAT(FactsOf(part->Barrier(label, kShort)).missing_ranks, ElementsAre(0, 1));
   for (const absl::Status& done : jobs.OnAll([](Job& job) { return job.Barrier("epoch 1"); })) {
     EXPECT_TRUE(done.ok()) << done;
   }
@@ -263,6 +272,8 @@ TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {
        })) {
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
     EXPECT_THAT(Message(status), AllOf(StartsWith("rank 0 (host "), EndsWith("): disk full")));
+    EXPECT_EQ(FactsOf(status).rank, 0);
+    EXPECT_EQ(FactsOf(status).node, jobs[0].members()[0].node_id);
   }
   for (const auto& value :
        jobs.OnAll([](Job& job) { return job.RunOnMain([] { return std::string(2000, 'x'); }); })) {

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "absl/strings/str_cat.h"
+#include "muster/error_facts.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
 
@@ -107,6 +108,7 @@ TEST(ElasticTest, RejoinOfAJobThatIsNotElasticIsRefused) {
   const absl::Status refused = jobs[0].Rejoin();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(refused), HasSubstr("not elastic"));
+  EXPECT_EQ(FactsOf(refused).rank, 1);
 }
 
 TEST(ElasticTest, TooFewSurvivorsEndTheJobWithAReason) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "muster/error_facts.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
 
@@ -15,13 +16,27 @@ namespace muster::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const std::vector<std::string> kShortGrace = {"--member-grace=100ms"};
 
 void ExpectNames(const absl::Status& status, const std::string& who) {
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
   EXPECT_THAT(Message(status), AllOf(HasSubstr(who), HasSubstr("was lost")));
+  EXPECT_TRUE(FactsOf(status).rank) << status;
+}
+
+// Members are threads of this process.
+void ExpectFacts(const absl::Status& status, int rank, const std::string& node) {
+  const ErrorFacts facts = FactsOf(status);
+  EXPECT_EQ(facts.rank, rank) << status;
+  EXPECT_EQ(facts.node, node);
+  EXPECT_EQ(facts.pid, getpid());
+  EXPECT_THAT(facts.cause, AllOf(StartsWith("its connection ended ("), EndsWith("within 100ms")));
+  EXPECT_THAT(facts.missing_ranks, ElementsAre(rank));
 }
 
 TEST(FailuresTest, LostMemberIsNamedInEveryWaitingAndLaterCall) {
@@ -44,7 +59,7 @@ TEST(FailuresTest, LostMemberIsNamedInEveryWaitingAndLaterCall) {
   jobs.Destroy(3);
   const std::string who = "rank 3 (host ";
   ExpectNames(barrier.get(), who);
-  ExpectNames(broadcast.get(), who);
+  ExpectFacts(broadcast.get(), 3, jobs[0].members()[3].node_id);
   ExpectNames(lease.get(), who);
   ExpectNames(watcher.get(), who);
   ExpectNames(told.get_future().get(), who);
@@ -53,6 +68,8 @@ TEST(FailuresTest, LostMemberIsNamedInEveryWaitingAndLaterCall) {
     ExpectNames(jobs[rank].Barrier("later"), who);
     ExpectNames(jobs[rank].AcquireLease("later", LeaseScope::kNode).status(), who);
     ExpectNames(jobs[rank].health(), who);
+    ExpectFacts(jobs[rank].health(), 3, jobs[0].members()[3].node_id);
+    ExpectFacts(jobs[rank].Barrier("later"), 3, jobs[0].members()[3].node_id);
     EXPECT_TRUE(jobs[rank].Leave().ok());
   }
 }
@@ -71,6 +88,8 @@ TEST(FailuresTest, ALateJoinerLearnsOfTheLostMember) {
   const absl::Status status = Job::Join(OptionsFor(jobs.daemon().address())).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(Message(status), HasSubstr("rank 1"));
+  // This process has no list of the members, and knows the node as messages name it.
+  ExpectFacts(status, 1, jobs[0].members()[1].hostname);
 }
 
 TEST(FailuresTest, LeaveWaitsForAllAndEndsTheJob) {
@@ -90,7 +109,10 @@ TEST(FailuresTest, ALeaveThatTimesOutNamesTheRemainingRanks) {
   const absl::Status status = jobs[0].Leave({absl::Milliseconds(100)});
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Message(status), HasSubstr("rank 1"));
+  EXPECT_THAT(FactsOf(status).missing_ranks, ElementsAre(1));
   ExpectNames(jobs[1].AwaitFailure(absl::InfiniteDuration()), "rank 0");
+  EXPECT_EQ(FactsOf(jobs[1].health()).cause,
+            "its Leave() timed out before all others had called Leave()");
 }
 
 TEST(FailuresTest, ACollectiveThatNeedsALeavingRankFails) {

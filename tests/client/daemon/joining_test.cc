@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "muster/error_facts.h"
 #include "muster/exit_code.h"
 #include "muster/job.h"
 #include "muster/log.h"
@@ -22,6 +23,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A bound TCP port of 127.0.0.1, which listens only if told to. It never answers.
@@ -161,6 +163,7 @@ TEST(JoiningTest, MissingMembersAreCounted) {
   EXPECT_THAT(Message(status),
               AllOf(HasSubstr("joining job 'default': waited "),
                     HasSubstr("s for members: 1 of 3 have joined; missing: ranks 0,2")));
+  EXPECT_THAT(FactsOf(status).missing_ranks, ElementsAre(0, 2));
 }
 
 TEST(JoiningTest, ADaemonThatStartsLaterIsFound) {

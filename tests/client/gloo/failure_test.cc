@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "muster/error_facts.h"
 #include "tests/client/gloo/communicators.h"
 #include "tests/util/fakes/fake_job.h"
 
@@ -25,6 +26,7 @@ using ::muster::testing::Layout;
 using ::muster::testing::NameOfLayout;
 using ::muster::testing::SharesMemory;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
@@ -174,6 +176,7 @@ TEST_P(BlockedCallTest, EndsAtItsTimeout) {
       Message(first_),
       AllOf(HasSubstr(name()), HasSubstr("did not end within " + absl::FormatDuration(timeout)),
             HasSubstr("waiting for "), HasSubstr(NameOf(AwaitedByRank0(), layout()))));
+  EXPECT_THAT(FactsOf(first_).missing_ranks, Contains(AwaitedByRank0()));
   EXPECT_EQ(second_, first_);
 }
 
@@ -243,9 +246,10 @@ void CheckDepartedPeerIsNamed(const Layout& layout) {
     ASSERT_TRUE(comm->Barrier().ok());
     if (rank == 1) return;
     const absl::Status status = comm->Barrier();
-    EXPECT_EQ(status, absl::UnavailableError(
-                          absl::StrCat("Barrier, collective 2: ", NameOf(1, layout),
-                                       " is no longer there: it destroyed its communicator")));
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_EQ(Message(status), absl::StrCat("Barrier, collective 2: ", NameOf(1, layout),
+                                            " is no longer there: it destroyed its communicator"));
+    EXPECT_EQ(FactsOf(status).rank, 1);
   });
 }
 

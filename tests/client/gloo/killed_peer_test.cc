@@ -19,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "muster/error_facts.h"
 #include "tests/client/gloo/communicators.h"
 #include "tests/util/fakes/pair_control_plane.h"
 
@@ -96,6 +97,9 @@ TEST_P(KilledPeerTest, IsNamedByItsConnectionIfTheJobReportsNoLoss) {
   EXPECT_THAT(message, HasSubstr(absl::StrCat("AllReduce of ", GetParam(), " float32 (sum)")));
   EXPECT_THAT(message, HasSubstr("the connection to rank 1 (node 'a', pid 2) broke: "));
   EXPECT_THAT(message, HasSubstr("; the process is not known to be lost"));
+  EXPECT_EQ(FactsOf(status).rank, 1);
+  EXPECT_EQ(FactsOf(status).node, "a");
+  EXPECT_EQ(FactsOf(status).pid, 2);
 }
 
 // Small all-reduces end between two messages, and large ones mostly in the middle of a message.

@@ -59,6 +59,6 @@ int main(int argc, char** argv) {
   }
   const auto result = muster::Launch(options, Rank, std::string(argv[1]));
   const absl::Status status = result.ok() ? result->status() : result.status();
-  Print(absl::StrCat("launched: ", status.ToString()));
+  Print(absl::StrCat("launched: ", status.ToString(absl::StatusToStringMode::kWithNoExtraData)));
   return status.ok() ? 0 : 3;
 }

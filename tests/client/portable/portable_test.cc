@@ -84,6 +84,10 @@ TEST(PortableTest, AStatusHasTheCodeTheMessageAndTheRank) {
   EXPECT_EQ(ok.code(), Code::kOk);
   EXPECT_STREQ(ok.message(), "");
   EXPECT_EQ(ok.rank(), std::nullopt);
+  EXPECT_EQ(ok.pid(), std::nullopt);
+  EXPECT_STREQ(ok.node(), "");
+  EXPECT_STREQ(ok.cause(), "");
+  EXPECT_TRUE(ok.missing_ranks().empty());
   EXPECT_EQ(ok.exit_code(), 0);
   EXPECT_EQ(ok.ToString(), "OK");
   EXPECT_EQ(ok.handle(), nullptr);

@@ -304,6 +304,9 @@ void Loss(Job& job) {
   while (lost < 0) usleep(1000);
   subscription.Reset();
   CHECK(lost == 1 && kept.exit_code() == job.health().exit_code());
+  CHECK(kept.node() == job.members()[1].node_id && kept.pid() == job.members()[1].pid);
+  CHECK(std::string_view(kept.cause()).rfind("its connection ended", 0) == 0);
+  CHECK(kept.missing_ranks() == std::vector<int>{1});
   OrDie(job.Barrier("step 1"));
 }
 

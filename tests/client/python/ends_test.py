@@ -183,13 +183,23 @@ class BlameTest(ranks.RanksTestCase):
                 ended = subprocess.run([sys.executable, *sys.argv], env={**os.environ, "MUSTER_TEST_CHILD": "1"})
                 print("ended", ended.returncode)
                 sys.exit(0)
-            with muster.join(timeout=60) as job:
+            with muster.join(timeout=60) as job, job.communicator(backend="gloo") as ranks:
                 if job.rank == 1:
                     os._exit(9)
+                lost = job.members[1]
+                def check(error):
+                    assert error.rank == 1 and error.exit_code == 75 and error.code == muster.ErrorCode.ABORTED
+                    assert (error.node, error.pid, error.missing_ranks) == (lost.node_id, lost.pid, (1,)), vars(error)
+                    assert error.cause and error.cause in str(error), (error.cause, str(error))
+                try:
+                    ranks.all_reduce(array.array("f", [1]))
+                except muster.AbortedError as error:
+                    check(error)
                 try:
                     job.barrier("step")
                 except muster.AbortedError as error:
-                    assert error.rank == 1 and error.exit_code == 75 and error.code == muster.ErrorCode.ABORTED
+                    check(error)
+                    check(job.health())
                     assert job.health().rank == 1 and job.await_failure(60).rank == 1
                     raise RuntimeError("training has failed") from error
         """, status=None, MUSTER_MEMBER_GRACE="300ms")

@@ -208,6 +208,7 @@ class JobTest(ranks.RanksTestCase):
                         job.barrier("late", timeout=0.5)
                     except TimeoutError as error:
                         print(type(error).__name__, error)
+                        assert error.missing_ranks == (1,) and error.pid == job.members[1].pid, vars(error)
                     lease = job.once_per_job("let go")
                     notify("held")
                     lease.close()

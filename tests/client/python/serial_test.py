@@ -51,8 +51,12 @@ class SerialTest(unittest.TestCase):
         self.assertEqual((caught.exception.code, caught.exception.exit_code), (muster.ErrorCode.INVALID_ARGUMENT, 64))
         self.assertIsInstance(caught.exception, ValueError)
         self.assertIsNone(caught.exception.rank)
-        copied = pickle.loads(pickle.dumps(muster.AbortedError("lost", rank=3)))
-        self.assertEqual((type(copied), str(copied), copied.rank, copied.exit_code), (muster.AbortedError, "lost", 3, 75))
+        self.assertEqual((caught.exception.node, caught.exception.pid, caught.exception.cause), (None, None, None))
+        self.assertEqual(caught.exception.missing_ranks, ())
+        lost = muster.AbortedError("lost", rank=3, node="n", pid=7, cause="killed", missing_ranks=[3, 5])
+        copied = pickle.loads(pickle.dumps(lost))
+        self.assertEqual((type(copied), vars(copied)), (muster.AbortedError, vars(lost)))
+        self.assertEqual((str(copied), copied.exit_code, copied.missing_ranks), ("lost", 75, (3, 5)))
         with self.assertRaisesRegex(muster.InvalidArgumentError, "expected seconds, 0 or more"):
             self.job.barrier(timeout=-1)
         with self.assertRaisesRegex(muster.InvalidArgumentError, "zero byte"):

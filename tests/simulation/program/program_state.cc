@@ -1,10 +1,13 @@
 #include "tests/simulation/program/program_state.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "muster/error_facts.h"
 
 namespace muster::simulation {
 namespace {
@@ -82,6 +85,13 @@ void ProgramState::CheckBlame(const std::string& call, const absl::Status& statu
   const size_t pid = status.message().find("pid ");
   if (!absl::IsAborted(status) || setting->split || pid == absl::string_view::npos) return;
   const ProcessId named = std::atoi(std::string(status.message().substr(pid + 4)).c_str());
+  const std::optional<int64_t> fact = FactsOf(status).pid;
+  const bool names_a_rank = absl::StrContains(status.message(), " was lost") &&
+                            !absl::StrContains(status.message().substr(0, pid), "process (");
+  if (fact ? *fact != named : names_a_rank) {
+    simulation->Violation("process ", process->id(), ": ", call,
+                          " does not name to programs whom its text names: ", status.ToString());
+  }
   if (checks->disturbed.count(named) > 0) return;
   simulation->Violation("process ", process->id(), ": ", call,
                         " blames a process that nothing has happened to: ", status.ToString());

@@ -39,6 +39,10 @@ class MemberEpochs {
   // Returns the place in the latest epoch, or nullptr before the first.
   const v1::JoinResponse* place() const { return place_ ? &*place_ : nullptr; }
   bool IsIn(const EpochId& epoch) const { return this->epoch() == epoch; }
+  // Returns the place in this epoch, or nullptr if it is not the latest.
+  const v1::JoinResponse* PlaceIn(const EpochId& epoch) const {
+    return IsIn(epoch) ? &*place_ : nullptr;
+  }
   // Returns the ascending ranks of the latest epoch on this member's node, including its own.
   const std::vector<int>& node_ranks() const { return node_ranks_; }
 
