@@ -133,13 +133,13 @@ void PmiServer::CarryOut(const pmi::Effect& effect) {
     exchange_->Begin(begin->puts, [this](const absl::StatusOr<pmi::Values>& others) {
       CarryOut(engine_->Exchanged(others));
     });
-  } else if (const auto* expel = std::get_if<pmi::Expel>(&effect)) {
+  } else if (const auto* expel = std::get_if<Expel>(&effect)) {
     // The connection stays open: at its end, MPICH 4.0 goes on as if nothing had happened.
     handlers_.on_expelled(expel->local_rank);
-  } else if (const auto* blame = std::get_if<pmi::Blame>(&effect)) {
+  } else if (const auto* blame = std::get_if<Blame>(&effect)) {
     handlers_.on_fault(blame->local_rank, blame->fault);
   } else {
-    handlers_.say(std::get<pmi::Announce>(effect).text);
+    handlers_.say(std::get<Announce>(effect).text);
   }
 }
 

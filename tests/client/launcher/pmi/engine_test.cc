@@ -160,7 +160,7 @@ TEST(EngineTest, AStuckBarrierIsAnnouncedWithTheMissingRanks) {
   Ranks ranks(4);
   for (const int rank : {0, 1, 3}) ranks.Send(rank, kInit);
   for (const int rank : {0, 3}) ranks.Send(rank, "cmd=barrier_in\n");
-  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kFirstWarning);
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + MpiRanks::kFirstWarning);
   EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(9)), "");
   EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(10)),
             "ranks 0,3 (node n0) have waited 10s in a barrier of MPI for rank 2, which has not "
@@ -210,7 +210,7 @@ TEST(EngineTest, AnInitThatOthersDoNotCallIsAnnounced) {
   Ranks ranks(3);
   ranks.Send(0, kInit);
   ranks.Send(2, kInit, kStart + absl::Seconds(5));
-  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kFirstWarning);
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + MpiRanks::kFirstWarning);
   EXPECT_EQ(
       ranks.Warning(kStart + absl::Seconds(10)),
       "ranks 0,2 (node n0) have waited 10s in MPI_Init() for rank 1, which has not called it");
