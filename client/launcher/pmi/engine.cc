@@ -30,9 +30,7 @@ bool TooLong(const std::string& text, int limit) { return static_cast<int>(text.
 Engine::Engine(World world)
     : world_(std::move(world)),
       mpi_(world_.first_rank, world_.local_size, world_.node,
-           [this](MpiEffect effect) {
-             std::visit([this](auto& known) { effects_.push_back(std::move(known)); }, effect);
-           }),
+           [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); }),
       ranks_(world_.local_size) {
   if (!TooLong(world_.process_mapping, kMaxValueLength)) {
     values_[kMappingKey] = world_.process_mapping;
@@ -102,11 +100,10 @@ void Engine::Serve(int local_rank, const Command& command, absl::Time now) {
     return Answer(local_rank, "finalize_ack");
   }
   if (name == "publish_name" || name == "unpublish_name" || name == "lookup_name") {
-    return Refuse(local_rank, name.substr(0, name.find('_')) + "_result", "MPI's name service",
-                  "pass the port to the other program in a file");
+    return Refuse(local_rank, name.substr(0, name.find('_')) + "_result", NameService());
   }
-  Refuse(local_rank, name, absl::StrCat("the PMI command ", Shown(name)),
-         "only PMI-1.1 is spoken here");
+  Refuse(local_rank, name,
+         {absl::StrCat("the PMI command ", Shown(name)), "only PMI-1.1 is spoken here"});
 }
 
 void Engine::Init(int local_rank, const Command& command, absl::Time now) {
@@ -141,8 +138,7 @@ void Engine::ServeSpawn(int local_rank, const std::string& line) {
   if (rank.in_spawn) return;
   rank.spawns_left = std::max(rank.spawns_left - 1, 0);
   if (rank.spawns_left > 0) return;  // the answer comes after the last command of the call
-  Refuse(local_rank, "spawn_result", "MPI_Comm_spawn()",
-         "start all ranks together, by --nproc-per-node");
+  Refuse(local_rank, "spawn_result", SpawnCall());
 }
 
 void Engine::Put(int local_rank, const Command& command) {
@@ -218,10 +214,9 @@ void Engine::Answer(int local_rank, std::string line) {
   effects_.push_back(Reply{local_rank, "cmd=" + std::move(line)});
 }
 
-void Engine::Refuse(int local_rank, const std::string& answer, const std::string& call,
-                    const std::string& advice) {
+void Engine::Refuse(int local_rank, const std::string& answer, const RefusedCall& call) {
   Answer(local_rank, answer + " rc=-1 msg=not_offered_by_muster_run");
-  mpi_.RefuseCall(local_rank, call, advice);
+  mpi_.RefuseCall(local_rank, call);
 }
 
 void Engine::Reject(int local_rank, const std::string& what) {

@@ -40,7 +40,7 @@ struct Reply {
 struct BeginExchange {
   Values puts;
 };
-using Effect = std::variant<Reply, BeginExchange, Expel, Blame, Announce>;
+using Effect = std::variant<Reply, BeginExchange, MpiEffect>;
 using Effects = std::vector<Effect>;
 
 // The server's half of PMI-1 for the ranks of one node: commands, the key-value space, barriers.
@@ -97,8 +97,7 @@ class Engine {
   void Abort(int local_rank, const Command& command);
   void EnterBarrier(int local_rank, absl::Time now);
   // Answers what the protocol has no command for.
-  void Refuse(int local_rank, const std::string& answer, const std::string& call,
-              const std::string& advice);
+  void Refuse(int local_rank, const std::string& answer, const RefusedCall& call);
   void Reject(int local_rank, const std::string& what);
   void Answer(int local_rank, std::string line);
   Effects TakeEffects();

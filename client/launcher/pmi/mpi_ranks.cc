@@ -56,9 +56,9 @@ void MpiRanks::Abort(int local_rank, int code, const std::string& text) {
           {absl::StrCat("called MPI_Abort(", code, ")", text.empty() ? "" : ": ", text), code});
 }
 
-void MpiRanks::RefuseCall(int local_rank, const std::string& call, const std::string& advice) {
-  sink_(Announce{absl::StrCat("rank ", Number(local_rank), " (node ", node_, ") asks for ", call,
-                              ", which muster run does not offer: ", advice)});
+void MpiRanks::RefuseCall(int local_rank, const RefusedCall& call) {
+  sink_(Announce{absl::StrCat("rank ", Number(local_rank), " (node ", node_, ") asks for ",
+                              call.name, ", which muster run does not offer: ", call.advice)});
 }
 
 void MpiRanks::Condemn(int local_rank, MpiFault fault) {

@@ -31,6 +31,18 @@ struct Announce {
 };
 using MpiEffect = std::variant<Expel, Blame, Announce>;
 
+// A call of MPI that `muster run` does not offer, and what a user can do in its place.
+struct RefusedCall {
+  std::string name;
+  std::string advice;
+};
+inline RefusedCall SpawnCall() {
+  return {"MPI_Comm_spawn()", "start all ranks together, by --nproc-per-node"};
+}
+inline RefusedCall NameService() {
+  return {"MPI's name service", "pass the port to the other program in a file"};
+}
+
 // Knows which ranks of a node are in MPI and which of them wait, and decides which end of a process
 // breaks the world and which wait is announced. The engines of PMI-1 and PMIx share it, so that a
 // user reads the same whichever protocol an MPI library speaks. Ranks are numbered by their local
@@ -82,8 +94,8 @@ class MpiRanks {
   // Notes that MPI_Init() failed, and tells the user why, once for all ranks.
   void RefuseInit(int local_rank, const std::string& why);
   void Abort(int local_rank, int code, const std::string& text);
-  // Tells the user that the rank asked for a call that `muster run` does not offer.
-  void RefuseCall(int local_rank, const std::string& call, const std::string& advice);
+  // Tells the user that the rank asked for this call.
+  void RefuseCall(int local_rank, const RefusedCall& call);
   // Ends the rank's process, and the job, because of this fault.
   void Condemn(int local_rank, MpiFault fault);
 
