@@ -31,13 +31,14 @@ absl::StatusOr<std::string> FindPmixLibrary(const std::string& self) {
   const std::vector<std::string> places = {
       absl::StrCat(folder, "/", kName),
       absl::StrCat(folder, "/../lib/", kName),
+      absl::StrCat(folder, "/../lib64/", kName),
       absl::StrCat(folder, "/../", kDebianFolder, "/", kName),
       absl::StrCat(folder, "/../launcher/pmix/", kName),
   };
   for (const std::string& place : places) {
     if (access(place.c_str(), R_OK) == 0) return place;
   }
-  return absl::NotFoundError(absl::StrCat("there is no ", absl::StrJoin(places, ", ")));
+  return absl::NotFoundError(absl::StrCat(kName, " is not ", absl::StrJoin(places, ", ")));
 }
 
 absl::StatusOr<const MusterPmix*> LoadPmixLibrary(const std::string& path) {

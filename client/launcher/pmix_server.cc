@@ -18,6 +18,7 @@
 #include "client/launcher/plan/node_name.h"
 #include "client/launcher/pmix_library.h"
 #include "client/launcher/process/find_program.h"
+#include "client/launcher/process/spawn.h"
 #include "common/credentials/random_bytes.h"
 #include "common/process/steady_now.h"
 
@@ -116,6 +117,7 @@ absl::Status PmixServer::Start() {
   absl::StatusOr<std::string> folder = MakeFolder();
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
+  PassOnNoOtherDescriptors();  // libpmix accepts connections without O_CLOEXEC
   const std::string node = PmixNodeName(plan_, plan_.node_rank);
   if (const char* error = (*library)->start(node.c_str(), folder_.c_str(), OnRequest, this)) {
     return absl::UnavailableError(absl::StrCat("cannot start the PMIx server: ", error));
