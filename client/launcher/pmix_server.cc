@@ -58,9 +58,14 @@ absl::StatusOr<std::string> MakeFolder() {
   return path;
 }
 
+// PMIx's thread may remove some of the files at the same time. Then remove_all() gives up.
 void RemoveFolder(const std::string& path) {
-  std::error_code ignored;
-  if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  constexpr int kAttempts = 10;
+  std::error_code error;
+  for (int i = 0; i < kAttempts && !path.empty(); ++i) {
+    std::filesystem::remove_all(path, error);
+    if (!error) return;
+  }
 }
 
 pmix::Request CopyOf(const MusterPmixRequest& given) {
