@@ -79,7 +79,7 @@ class Engine {
   Effects Warn(absl::Time now);
 
  private:
-  // What one process has sent.
+  // The state of one process's commands.
   struct Rank {
     bool in_spawn = false;  // in the lines of a spawn command
     int spawns_left = 0;    // further spawn commands that belong to the same call

@@ -17,7 +17,7 @@
 
 extern "C" {
 
-// What a rank asks for.
+// The calls of a rank.
 enum MusterPmixCall {
   kMusterPmixInit = 1,
   kMusterPmixFinalize,

@@ -76,7 +76,7 @@ std::string Compile(const std::string& compiler, const std::string& libraries) {
   return made;
 }
 
-// Returns the library in this folder. Those of MPICH and Intel MPI have the same name.
+// Returns the library in this folder. MPICH's and Intel MPI's have the same name.
 std::string LibraryFile(const std::string& folder) {
   const std::string mpich = folder + "/libmpi.so.12";
   return std::filesystem::exists(mpich) ? mpich : folder + "/libmpi.so.40";
