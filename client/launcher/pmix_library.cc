@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "client/launcher/process/find_program.h"
 
 namespace muster::launcher {
@@ -38,7 +37,8 @@ absl::StatusOr<std::string> FindPmixLibrary(const std::string& self) {
   for (const std::string& place : places) {
     if (access(place.c_str(), R_OK) == 0) return place;
   }
-  return absl::NotFoundError(absl::StrCat(kName, " is not ", absl::StrJoin(places, ", ")));
+  return absl::NotFoundError(absl::StrCat(kName, " is not beside ", self,
+                                          ", nor in the folders of libraries below its prefix"));
 }
 
 absl::StatusOr<const MusterPmix*> LoadPmixLibrary(const std::string& path) {

@@ -9,7 +9,7 @@
 namespace muster::launcher {
 
 // Returns the path of libmuster_pmix.so: beside the program `self`, in the folder of libraries of
-// its installation, or where Bazel builds it. NOT_FOUND names the places.
+// its installation, or where Bazel builds it. NOT_FOUND says where it was looked for.
 absl::StatusOr<std::string> FindPmixLibrary(const std::string& self);
 
 // Loads the library. An error says why it cannot be used, such as that libpmix is not installed.
