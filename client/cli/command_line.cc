@@ -180,8 +180,10 @@ void AddRun(CLI::App* app, RunFlags* flags) {
       ->type_name("ADDR");
   run->add_option(
          "--pmi", flags->pmi,
-         "Serve PMI to the ranks, so that programs of MPICH and Intel MPI get their ranks: "
-         "'on' or 'off' (default on)")
+         "How MPI programs get their ranks: 'on' serves PMIx to programs that are linked with Open "
+         "MPI, and PMI-1, of MPICH and Intel MPI, to all others; 'pmix' serves PMIx to scripts, "
+         "too; "
+         "'off' serves nothing (default on)")
       ->type_name("MODE");
   run->add_option("--musterd", flags->musterd,
                   "The coordinator's program (default: MUSTER_MUSTERD, or the "

@@ -22,10 +22,6 @@ namespace {
 // Limits the reads after a rank's end. Its children may go on writing to the socket.
 constexpr int kMaxLastReads = 64;
 
-constexpr char kSeveralNodes[] =
-    "MPI between the nodes of a job is not offered yet; run it on one node, or start it by the "
-    "mpiexec of its MPI";
-
 pmi::World WorldOf(const JobPlan& plan) {
   pmi::World world;
   world.first_rank = plan.GlobalRank(0);
@@ -35,7 +31,7 @@ pmi::World WorldOf(const JobPlan& plan) {
   // MPI libraries name their shared memory after it, so no other world of the machine may have it.
   world.name = absl::StrCat("kvs_", absl::BytesToHexString(RandomBytes(8)));
   world.process_mapping = pmi::ProcessMapping(std::vector<int>(plan.nnodes, plan.nproc_per_node));
-  if (plan.nnodes > 1) world.refusal = kSeveralNodes;
+  world.refusal = MpiRefusal(plan);
   return world;
 }
 
@@ -52,12 +48,13 @@ PmiServer::~PmiServer() {
   for (int i = 0; i < plan_.nproc_per_node; ++i) Close(i);
 }
 
-void PmiServer::BeginWorld() {
-  if (plan_.pmi) engine_.emplace(WorldOf(plan_));
+absl::Status PmiServer::BeginWorld() {
+  if (plan_.pmi == Pmi::kPmi1) engine_.emplace(WorldOf(plan_));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<int> PmiServer::Connect(int local_rank) {
-  if (!engine_) return -1;
+absl::StatusOr<MpiAccess> PmiServer::Connect(int local_rank) {
+  if (!engine_) return MpiAccess();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return StartError(errno, "socketpair");
@@ -66,7 +63,7 @@ absl::StatusOr<int> PmiServer::Connect(int local_rank) {
   connections_[local_rank] = {ends[0], ends[1]};
   engine_->Started(local_rank);
   loop_->Watch(ends[0], [this, local_rank] { OnReadable(local_rank); });
-  return ends[1];
+  return MpiAccess{ends[1], {}};
 }
 
 void PmiServer::CloseRankEnd(int local_rank) {
@@ -133,13 +130,10 @@ void PmiServer::CarryOut(const pmi::Effect& effect) {
     exchange_->Begin(begin->puts, [this](const absl::StatusOr<pmi::Values>& others) {
       CarryOut(engine_->Exchanged(others));
     });
-  } else if (const auto* expel = std::get_if<pmi::Expel>(&effect)) {
-    // The connection stays open: at its end, MPICH 4.0 goes on as if nothing had happened.
-    handlers_.on_expelled(expel->local_rank);
-  } else if (const auto* blame = std::get_if<pmi::Blame>(&effect)) {
-    handlers_.on_fault(blame->local_rank, blame->fault);
   } else {
-    handlers_.say(std::get<pmi::Announce>(effect).text);
+    // After Expel the connection stays open: at its end, MPICH 4.0 goes on as if nothing had
+    // happened.
+    launcher::CarryOut(handlers_, std::get<MpiEffect>(effect));
   }
 }
 

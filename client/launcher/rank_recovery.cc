@@ -12,14 +12,14 @@ namespace muster::launcher {
 using HeldEnd = GroupRestart::HeldEnd;
 
 RankRecovery::RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome,
-                           RankShutdown* shutdown, CoordinatorLink* link, PmiServer* pmi,
+                           RankShutdown* shutdown, CoordinatorLink* link, MpiServer* mpi,
                            RankStarter* starter)
     : plan_(*plan),
       ranks_(ranks),
       outcome_(outcome),
       shutdown_(shutdown),
       link_(link),
-      pmi_(pmi),
+      mpi_(mpi),
       starter_(starter) {}
 
 void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
@@ -28,7 +28,7 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
   link_->PublishRanks();
   const bool ending = shutdown_->signalled() || (group_ && group_->ending());
   RankEnd rank_end = {place->rank, place->pid, end, ending};
-  const std::optional<MpiFault> mpi_fault = pmi_->Ended(place->local_rank, end);
+  const std::optional<MpiFault> mpi_fault = mpi_->Ended(place->local_rank, end);
   if (!ending) rank_end.mpi_fault = mpi_fault;
   // The rank's last output is printed before the launcher's messages about its end.
   starter_->Ended(place->local_rank, rank_end, outcome_->failure_elsewhere());
@@ -102,7 +102,7 @@ void RankRecovery::Step(bool suspended) {
 bool RankRecovery::MayRestart(const RankTable::Place& place) const {
   // After a rank has left cleanly, the job is over and would not accept another member.
   if (restart_count_ >= plan_.max_restarts || outcome_->clean_ends() > 0) return false;
-  if (!pmi_->HasJoined(place.local_rank)) return true;
+  if (!mpi_->HasJoined(place.local_rank)) return true;
   starter_->Say(absl::StrCat("rank ", place.rank,
                              " cannot be restarted alone, because a new process cannot take its "
                              "place in MPI; --restart=group restarts all ranks of a job on one "
@@ -202,7 +202,7 @@ int RankRecovery::RanksLeft() const {
 }
 
 bool RankRecovery::MayContinue() const {
-  if (pmi_->active()) return false;  // MPI cannot
+  if (mpi_->active()) return false;  // MPI cannot
   return plan_.min_world_size < plan_.world_size() && RanksLeft() >= plan_.min_world_size;
 }
 

@@ -8,10 +8,10 @@
 #include "client/launcher/coordinator/rank_reporter.h"
 #include "client/launcher/coordinator_link.h"
 #include "client/launcher/group_restart.h"
+#include "client/launcher/mpi_server.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
-#include "client/launcher/pmi_server.h"
 #include "client/launcher/process/cleanup.h"
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
@@ -29,7 +29,7 @@ class RankRecovery {
  public:
   // All pointers must outlive this object.
   RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome, RankShutdown* shutdown,
-               CoordinatorLink* link, PmiServer* pmi, RankStarter* starter);
+               CoordinatorLink* link, MpiServer* mpi, RankStarter* starter);
 
   // Handles the end of a rank's process, which has been reaped.
   void OnEnd(RankTable::Place* place, const ProcessEnd& end);
@@ -83,7 +83,7 @@ class RankRecovery {
   RunOutcome* const outcome_;
   RankShutdown* const shutdown_;
   CoordinatorLink* const link_;
-  PmiServer* const pmi_;
+  MpiServer* const mpi_;
   RankStarter* const starter_;
 
   std::list<Restart> restarts_;

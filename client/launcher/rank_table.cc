@@ -24,13 +24,13 @@ int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 
 }  // namespace
 
 RankTable::RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
-                     const HostedCoordinator* coordinator, PmiServer* pmi, OnEnd on_end)
+                     const HostedCoordinator* coordinator, MpiServer* mpi, OnEnd on_end)
     : plan_(*plan),
       picks_master_port_(!plan->master_port && plan->nnodes == 1),
       starter_(starter),
       loop_(loop),
       coordinator_(*coordinator),
-      pmi_(pmi),
+      mpi_(mpi),
       on_end_(std::move(on_end)),
       places_(plan->nproc_per_node) {
   for (int local_rank = 0; local_rank < plan->nproc_per_node; ++local_rank) {
@@ -41,7 +41,7 @@ RankTable::RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
 
 absl::Status RankTable::StartAll() {
   first_start_ = std::min(first_start_, SteadyNow());
-  pmi_->BeginWorld();
+  if (absl::Status begun = mpi_->BeginWorld(); !begun.ok()) return begun;
   if (picks_master_port_) plan_.master_port = FreePort();  // the last one may still be in use
   absl::Status started;
   for (int i = 0; i < plan_.nproc_per_node && started.ok(); ++i) started = Start(i);
@@ -54,15 +54,15 @@ absl::Status RankTable::Start(int local_rank) {
     return absl::Status(status.code(),
                         absl::StrCat("cannot start rank ", place.rank, ": ", status.message()));
   };
-  const absl::StatusOr<int> pmi_fd = pmi_->Connect(local_rank);
-  if (!pmi_fd.ok()) return error(pmi_fd.status());
+  const absl::StatusOr<MpiAccess> mpi = mpi_->Connect(local_rank);
+  if (!mpi.ok()) return error(mpi.status());
   place.secret = NewProcessSecret();
   absl::StatusOr<std::unique_ptr<ActivityReader>> activity = ActivityReader::Make();
   place.activity = activity.ok() ? *std::move(activity) : nullptr;
   const std::string activity_file = place.activity == nullptr ? "" : place.activity->path();
   const absl::StatusOr<pid_t> pid =
-      starter_->Start(plan_, {local_rank, place.secret, place.starts, activity_file, *pmi_fd});
-  pmi_->CloseRankEnd(local_rank);
+      starter_->Start(plan_, {local_rank, place.secret, place.starts, activity_file, *mpi});
+  mpi_->CloseRankEnd(local_rank);
   if (!pid.ok()) return error(pid.status());
   place.pid = *pid;
   place.alive = true;

@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/launcher/hosted_coordinator.h"
+#include "client/launcher/mpi_server.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/plan/leftover_finder.h"
-#include "client/launcher/pmi_server.h"
 #include "client/launcher/process/cleanup.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/process/process_tree.h"
@@ -43,7 +43,7 @@ class RankTable {
 
   // All pointers must outlive this object. No call here ends the `coordinator`.
   RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
-            const HostedCoordinator* coordinator, PmiServer* pmi, OnEnd on_end);
+            const HostedCoordinator* coordinator, MpiServer* mpi, OnEnd on_end);
 
   // Begins an MPI world and calls Start() for every place, until one fails. If neither the user nor
   // other nodes fix the master port, writes a new free port into the plan.
@@ -93,7 +93,7 @@ class RankTable {
   RankStarter* const starter_;
   EventLoop* const loop_;
   const HostedCoordinator& coordinator_;
-  PmiServer* const pmi_;
+  MpiServer* const mpi_;
   const OnEnd on_end_;
   std::vector<Place> places_;  // by local rank
   absl::Time first_start_ = absl::InfiniteFuture();

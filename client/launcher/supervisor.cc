@@ -44,18 +44,18 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
       child_signal_fd_(ChildSignalFd()),
       coordinator_(starter, loop, &signals_,
                    [this](const ProcessEnd& end) { OnCoordinatorGivenUp(end); }),
-      pmi_(&plan_, loop,
-           {[this](const std::string& text) { Say(text); },
-            [this](int local_rank) { OnExpelled(local_rank); },
-            [this](int local_rank, const MpiFault& fault) {
-              recovery_.OnMpiFault(local_rank, fault);
-            }}),
-      ranks_(&plan_, starter, loop, &coordinator_, &pmi_,
+      mpi_(MakeMpiServer(&plan_, loop,
+                         {[this](const std::string& text) { Say(text); },
+                          [this](int local_rank) { OnExpelled(local_rank); },
+                          [this](int local_rank, const MpiFault& fault) {
+                            recovery_.OnMpiFault(local_rank, fault);
+                          }})),
+      ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(),
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
       outcome_(plan_.job, node_),
       shutdown_(&plan_, &ranks_, &outcome_, starter),
       link_(&plan_, &ranks_, loop, starter),
-      recovery_(&plan_, &ranks_, &outcome_, &shutdown_, &link_, &pmi_, starter) {
+      recovery_(&plan_, &ranks_, &outcome_, &shutdown_, &link_, mpi_.get(), starter) {
   loop_->Watch(control_fd_, [this] { OnControl(); });
   loop_->Watch(child_signal_fd_, [this] { OnChildren(); });
 }
@@ -93,11 +93,11 @@ void Supervisor::Step() {
   const absl::Duration poll_interval =
       recovery_.polling() ? kPollInterval : absl::InfiniteDuration();
   const bool warns = shutdown_.running() && !suspended_;
-  const absl::Time next_warning = warns ? pmi_.next_warning() : absl::InfiniteFuture();
+  const absl::Time next_warning = warns ? mpi_->next_warning() : absl::InfiniteFuture();
   const absl::Time next = std::min({shutdown_.next(), CoordinatorStart(), next_warning});
   loop_->Poll(std::min(next - SteadyNow(), poll_interval));
   shutdown_.Step();
-  if (SteadyNow() >= next_warning && shutdown_.running()) pmi_.Warn();
+  if (SteadyNow() >= next_warning && shutdown_.running()) mpi_->Warn();
   if (SteadyNow() >= CoordinatorStart()) coordinator_.StartAgain();
   recovery_.Step(suspended_);
 }
@@ -116,6 +116,7 @@ void Supervisor::OnControl() {
   // The launcher was killed. No process is left to wait for a graceful end.
   KillDescendants([] { return Leftovers{Descendants(getpid()), {}}; });
   coordinator_.Abandon();
+  mpi_->RemoveFiles();
   _exit(kExitFailure);
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,10 +11,10 @@
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_link.h"
 #include "client/launcher/hosted_coordinator.h"
+#include "client/launcher/mpi_server.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
-#include "client/launcher/pmi_server.h"
 #include "client/launcher/process/ending_signals.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/rank_recovery.h"
@@ -37,7 +38,7 @@ namespace muster::launcher {
 //   RankRecovery       what happens when a rank ends
 //   RankShutdown       the end of the run
 //   HostedCoordinator  the coordinator's process
-//   PmiServer          the ranks of MPI programs
+//   MpiServer          the ranks of MPI programs
 //   CoordinatorLink    calls to the coordinator
 //
 // Nothing here links the SDK, since a launcher has no rank. RankStarter, the interface to the
@@ -112,7 +113,7 @@ class Supervisor {
   bool suspended_ = false;
 
   HostedCoordinator coordinator_;
-  PmiServer pmi_;
+  const std::unique_ptr<MpiServer> mpi_;
   RankTable ranks_;
   RunOutcome outcome_;
   RankShutdown shutdown_;

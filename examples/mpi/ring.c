@@ -1,9 +1,10 @@
 // An MPI program that knows nothing of Muster: each rank adds its number to the sum of the others.
 //
-//   mpicc.mpich -o ring examples/mpi/ring.c      # MPICH; with Intel MPI: mpiicx
+//   mpicc.mpich -o ring examples/mpi/ring.c      # MPICH; or mpicc.openmpi, mpiicx
 //   muster run --nproc-per-node 4 -- ./ring
 //
-// The launcher gives it its ranks by PMI-1, as MPICH's mpiexec does (docs/doors.md).
+// The launcher gives it its ranks by PMI-1 or PMIx, as MPICH's mpiexec and Open MPI's mpirun do
+// (docs/doors.md).
 
 #include <mpi.h>
 #include <stdio.h>

@@ -34,6 +34,7 @@ PACKED = {  # small C files stand in for these: by label
     "//client/shared:libmuster_portable": "client/shared/portable/libmuster.so",
     "//client/shared:muster": "client/shared/muster.o",
     "//client/nccl/profiler:libnccl-profiler-muster.so": "client/nccl/profiler/libnccl-profiler-muster.so",
+    "//client/launcher/pmix:libmuster_pmix.so": "client/launcher/pmix/libmuster_pmix.so",
 }
 # Folders that commands and programs read from the tree. A program that is built by label has its
 # data beside it. A program that is only the data of a test may lack its data, since Bazel creates

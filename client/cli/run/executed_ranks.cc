@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/plan/rank_environment.h"
-#include "client/launcher/process/linked_libraries.h"
 #include "client/launcher/process/spawn.h"
 #include "common/process/writable_folder.h"
 
@@ -30,15 +29,6 @@ ExecutedRanks::ExecutedRanks(const LaunchPlan* plan, std::string program, Output
       program_(std::move(program)),
       output_(output),
       logs_(plan->job.nproc_per_node) {}
-
-void ExecutedRanks::WarnOfOtherMpi() {
-  if (!plan_.job.pmi || plan_.job.world_size() == 1) return;
-  const std::string library = launcher::OpenMpiLibrary(launcher::LinkedLibraries(program_));
-  if (library.empty()) return;
-  Say(absl::StrCat(program_, " is linked with Open MPI (", library,
-                   "), which does not get its ranks from muster run: each process is rank 0 of 1. "
-                   "Build it with MPICH or Intel MPI, or start it by mpirun"));
-}
 
 absl::Status ExecutedRanks::OpenLogs() {
   absl::Status made = MakeFolder("--log-dir", plan_.log_dir);
@@ -70,7 +60,7 @@ absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
   request.env = launcher::Merge(launcher::CurrentEnvironment(), variables);
   request.stdout_fd = ends->out;
   request.stderr_fd = ends->err;
-  request.kept_fd = start.pmi_fd;
+  request.kept_fd = start.mpi.pmi_fd;
   const absl::StatusOr<pid_t> pid = launcher::Spawn(request);
   close(ends->out);
   if (ends->err != ends->out) close(ends->err);

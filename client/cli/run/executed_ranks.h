@@ -22,8 +22,6 @@ class ExecutedRanks : public launcher::RankStarter {
   // `program` is the path that the ranks execute. `plan` and `output` must outlive this object.
   ExecutedRanks(const LaunchPlan* plan, std::string program, Output* output);
 
-  // Tells the user if the program's MPI would not find its ranks.
-  void WarnOfOtherMpi();
   // Creates the folders of the plan, and opens its log files. An error is a text for the user.
   absl::Status OpenLogs();
 

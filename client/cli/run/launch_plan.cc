@@ -18,6 +18,7 @@ namespace muster::cli {
 namespace {
 
 using launcher::JobPlan;
+using launcher::Pmi;
 
 constexpr size_t kMaxNameBytes = 256;
 constexpr int kMaxProcesses = 4096;  // on one node
@@ -215,8 +216,15 @@ absl::Status FillPty(const RunFlags& flags, LaunchPlan* plan) {
 
 absl::Status FillPmi(const RunFlags& flags, JobPlan* job) {
   const std::string pmi = flags.pmi.value_or("on");
-  if (pmi != "on" && pmi != "off") return Malformed("--pmi", pmi, "on or off");
-  job->pmi = pmi == "on";
+  if (pmi == "off") {
+    job->pmi = Pmi::kOff;
+  } else if (pmi == "on") {
+    job->pmi = Pmi::kPmi1;
+  } else if (pmi == "pmix") {
+    job->pmi = Pmi::kPmix;
+  } else {
+    return Malformed("--pmi", pmi, "on, pmix or off");
+  }
   return absl::OkStatus();
 }
 

@@ -65,6 +65,7 @@ struct LaunchPlan {
   std::string settle;               // as typed; empty: musterd's default
   std::optional<HostPort> metrics;  // unset: not served
   std::vector<std::string> program;
+  std::string mpi_warning = {};  // for the user, if the program's MPI does not get its ranks
 };
 
 // Checks the flags and fills in the defaults. `generated_job` is the name of a standalone job

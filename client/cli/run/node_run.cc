@@ -31,7 +31,7 @@ NodeRun::NodeRun(LaunchPlan plan, std::string program, int control_fd)
 
 int NodeRun::Run() {
   absl::Status started = ranks_.OpenLogs();
-  if (started.ok()) ranks_.WarnOfOtherMpi();
+  if (started.ok() && !plan_.mpi_warning.empty()) output_.Say(plan_.mpi_warning);
   if (started.ok()) started = supervisor_.Run();
   output_.Finish();
   const std::string summary =

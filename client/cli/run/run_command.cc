@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/run/mpi_choice.h"
 #include "client/cli/run/node_run.h"
 #include "client/launcher/coordinator/rank_reporter.h"
 #include "client/launcher/outcome/process_end.h"
@@ -83,6 +84,10 @@ int Supervise(LaunchPlan plan, const std::string& program, int control_fd) {
   setpgid(0, 0);             // out of reach of kill -9 -GROUP
   signal(SIGTTOU, SIG_IGN);  // it writes to the terminal as a background process
   launcher::BecomeSubreaper();
+  if (absl::Status chosen = ChooseMpi(program, &plan); !chosen.ok()) {
+    Refuse(std::string(chosen.message()));
+    return kExitFailure;
+  }
   prctl(PR_SET_PDEATHSIG, SIGCONT);  // wakes a stopped supervisor when the launcher dies
   return NodeRun(std::move(plan), program, control_fd).Run();
 }

@@ -21,6 +21,13 @@ enum class RestartScope {
   kAuto,   // kGroup if the coordinator says that no process has joined the job, else kRank
 };
 
+// Which protocol gives MPI programs their ranks (docs/doors.md).
+enum class Pmi {
+  kOff,
+  kPmi1,  // of MPICH and Intel MPI
+  kPmix,  // of Open MPI
+};
+
 // The part of a job that runs on this node, after validation.
 struct JobPlan {
   std::string job;
@@ -40,7 +47,8 @@ struct JobPlan {
   // token, they are set once it listens.
   CredentialFiles credentials;
 
-  bool pmi = false;  // the ranks get a PMI server, for MPI
+  Pmi pmi = Pmi::kOff;
+  std::string pmix_library = {};  // the path of libmuster_pmix.so, for Pmi::kPmix
 
   // The folder for this node's bundle when a hang is detected. If empty, none is written.
   std::string debug_dir;

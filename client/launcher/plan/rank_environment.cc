@@ -13,6 +13,8 @@
 namespace muster::launcher {
 namespace {
 
+constexpr char kJsmVariable[] = "JSM_JSRUN_PORT";
+
 // Returns the variables that the SDK reads (muster/job_options.h).
 RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
   RankVariables variables = {
@@ -46,16 +48,50 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
   };
 }
 
-// Returns the variables that MPI libraries read, as MPICH's mpiexec sets them. Without a PMI
-// server, variables of another launcher stay: it may serve PMI to its processes and their children.
-RankVariables PmiVariables(const JobPlan& plan, const RankStart& start) {
+// By these, MPI libraries find their launcher: PMI-1, PMIx, and JSM, which Open MPI 4 knows.
+constexpr const char* kMpiVariables[] = {"PMI_FD",
+                                         "PMI_RANK",
+                                         "PMI_SIZE",
+                                         "PMI_ID",
+                                         "PMI_PORT",
+                                         "PMI_SPAWNED",
+                                         "MPI_LOCALRANKID",
+                                         "MPI_LOCALNRANKS",
+                                         "PMIX_NAMESPACE",
+                                         "PMIX_RANK",
+                                         "PMIX_SERVER_URI",
+                                         "PMIX_SERVER_URI2",
+                                         "PMIX_SERVER_URI21",
+                                         "PMIX_SERVER_URI3",
+                                         "PMIX_SERVER_URI4",
+                                         "PMIX_SERVER_URI41",
+                                         "PMIX_SERVER_TMPDIR",
+                                         "PMIX_SYSTEM_TMPDIR",
+                                         "PMIX_SECURITY_MODE",
+                                         "PMIX_BFROP_BUFFER_TYPE",
+                                         "PMIX_GDS_MODULE",
+                                         "PMIX_DSTORE_21_BASE_PATH",
+                                         "PMIX_DSTORE_ESH_BASE_PATH",
+                                         "PMIX_HOSTNAME",
+                                         "PMIX_VERSION",
+                                         kJsmVariable};
+
+// Returns the variables that MPI libraries read, as MPICH's mpiexec or a PMIx server sets them.
+// Without such a server, variables of another launcher stay: it may serve its processes and their
+// children.
+RankVariables MpiVariables(const JobPlan& plan, const RankStart& start) {
   RankVariables variables;
-  for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_ID", "PMI_PORT", "PMI_SPAWNED",
-                           "MPI_LOCALRANKID", "MPI_LOCALNRANKS"}) {
-    variables[name] = std::nullopt;
+  const bool served = start.mpi.pmi_fd >= 0 || !start.mpi.pmix.empty();
+  if (!served && GetEnv(kSecretVariable).empty()) return variables;
+  for (const char* name : kMpiVariables) variables[name] = std::nullopt;
+  for (const std::string& variable : start.mpi.pmix) {
+    const size_t end = variable.find('=');
+    variables[variable.substr(0, end)] = variable.substr(end + 1);
   }
-  if (start.pmi_fd < 0) return GetEnv(kSecretVariable).empty() ? RankVariables() : variables;
-  variables["PMI_FD"] = absl::StrCat(start.pmi_fd);
+  // Open MPI 4 asks no PMIx server unless it knows the launcher. JSM's variable is enough.
+  if (!start.mpi.pmix.empty()) variables[kJsmVariable] = "1";
+  if (start.mpi.pmi_fd < 0) return variables;
+  variables["PMI_FD"] = absl::StrCat(start.mpi.pmi_fd);
   variables["PMI_RANK"] = variables["PMI_ID"] = absl::StrCat(plan.GlobalRank(start.local_rank));
   variables["PMI_SIZE"] = absl::StrCat(plan.world_size());
   variables["MPI_LOCALRANKID"] = absl::StrCat(start.local_rank);
@@ -90,7 +126,7 @@ RankVariables VariablesOf(const JobPlan& plan, const RankStart& start) {
   RankVariables variables = MusterVariables(plan, start);
   variables.merge(CredentialVariables(plan));
   variables.merge(TorchrunVariables(plan, start.local_rank));
-  variables.merge(PmiVariables(plan, start));
+  variables.merge(MpiVariables(plan, start));
   return variables;
 }
 

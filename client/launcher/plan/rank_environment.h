@@ -13,6 +13,12 @@ namespace muster::launcher {
 // The variable with a rank's process secret, in hexadecimal digits.
 inline constexpr char kSecretVariable[] = "MUSTER_PROCESS_SECRET";
 
+// How a process reaches the server of its MPI world.
+struct MpiAccess {
+  int pmi_fd = -1;                     // its connection to the PMI-1 server; -1 if there is none
+  std::vector<std::string> pmix = {};  // "NAME=value" for PMIx; empty if there is no PMIx server
+};
+
 // One start of a process for a rank.
 struct RankStart {
   int local_rank = 0;
@@ -21,7 +27,7 @@ struct RankStart {
   std::string secret;
   int restarts = 0;                // number of processes started before for this rank
   std::string activity_file = {};  // where it records what its communicators do; empty: nowhere
-  int pmi_fd = -1;                 // its connection to the PMI server; -1 if there is none
+  MpiAccess mpi = {};
 };
 
 // The environment variables of a rank, by name. A variable without a value must be unset: if the

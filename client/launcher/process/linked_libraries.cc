@@ -104,7 +104,7 @@ std::vector<std::string> LinkedLibraries(const std::string& path) {
   return libraries;
 }
 
-std::string OpenMpiLibrary(const std::vector<std::string>& libraries) {
+std::string PmixLibraryOf(const std::vector<std::string>& libraries) {
   // libmpi.so.12 is MPICH's and Intel's.
   constexpr const char* kNames[] = {"libmpi.so.1",
                                     "libmpi.so.20",
@@ -113,7 +113,8 @@ std::string OpenMpiLibrary(const std::vector<std::string>& libraries) {
                                     "libmpi_mpifh.so.40",
                                     "libmpi_usempif08.so.40",
                                     "libmpi_usempi_ignore_tkr.so.40",
-                                    "liboshmem.so.40"};
+                                    "liboshmem.so.40",
+                                    "libpmix.so.2"};
   for (const std::string& library : libraries) {
     const bool known = std::find(std::begin(kNames), std::end(kNames), library) != std::end(kNames);
     if (known || absl::StartsWith(library, "libopen-pal.so.")) return library;

@@ -10,8 +10,9 @@ namespace muster::launcher {
 // none if the file cannot be read, or is not a little-endian 64-bit ELF file, such as a script.
 std::vector<std::string> LinkedLibraries(const std::string& path);
 
-// Returns the first of these libraries that belongs to Open MPI, or "".
-std::string OpenMpiLibrary(const std::vector<std::string>& libraries);
+// Returns the first of these libraries whose programs get their ranks by PMIx: Open MPI's, or
+// libpmix itself. Returns "" if there is none.
+std::string PmixLibraryOf(const std::vector<std::string>& libraries);
 
 }  // namespace muster::launcher
 

@@ -22,6 +22,11 @@ struct SpawnRequest {
   int kept_fd = -1;
 };
 
+// Notes the descriptors that this process passes on to programs. From then on, children of Spawn()
+// get no others but kept_fd. Call it before a library is started whose threads open descriptors
+// without O_CLOEXEC. Not thread-safe.
+void PassOnNoOtherDescriptors();
+
 // Starts a child that leads its own process group and reads /dev/null. The kernel kills it when the
 // calling thread ends. Blocks until the child has executed the program. Errors have the system's
 // text: of fork(), such as RESOURCE_EXHAUSTED, or of execve().

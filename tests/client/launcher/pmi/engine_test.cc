@@ -40,9 +40,11 @@ class Ranks {
       if (const auto* reply = std::get_if<Reply>(&effect)) {
         (reply->local_rank == rank ? answers : others_).push_back(reply->line);
       }
-      if (const auto* announce = std::get_if<Announce>(&effect)) said_ = announce->text;
-      if (const auto* blame = std::get_if<Blame>(&effect)) said_ = blame->fault.text;
-      if (std::holds_alternative<Expel>(effect)) answers.push_back("(closed)");
+      const auto* const mpi = std::get_if<MpiEffect>(&effect);
+      if (mpi == nullptr) continue;
+      if (const auto* announce = std::get_if<Announce>(mpi)) said_ = announce->text;
+      if (const auto* blame = std::get_if<Blame>(mpi)) said_ = blame->fault.text;
+      if (std::holds_alternative<Expel>(*mpi)) answers.push_back("(closed)");
     }
     return answers;
   }
@@ -53,7 +55,7 @@ class Ranks {
   const std::string& said() const { return said_; }
   std::string Warning(absl::Time now) {
     const Effects effects = engine_.Warn(now);
-    return effects.empty() ? "" : std::get<Announce>(effects[0]).text;
+    return effects.empty() ? "" : std::get<Announce>(std::get<MpiEffect>(effects[0])).text;
   }
   Engine& engine() { return engine_; }
   bool holds = false;
@@ -152,15 +154,16 @@ TEST(EngineTest, AFailedExchangeExpelsTheRanksThatWait) {
   ranks.Send(0, "cmd=barrier_in\n");
   const Effects effects = ranks.engine().Exchanged(absl::AbortedError("node n1 is lost"));
   ASSERT_EQ(effects.size(), 2u);
-  EXPECT_THAT(std::get<Announce>(effects[0]).text, HasSubstr("node n1 is lost"));
-  EXPECT_TRUE(std::holds_alternative<Expel>(effects[1]));
+  EXPECT_THAT(std::get<Announce>(std::get<MpiEffect>(effects[0])).text,
+              HasSubstr("node n1 is lost"));
+  EXPECT_TRUE(std::holds_alternative<Expel>(std::get<MpiEffect>(effects[1])));
 }
 
 TEST(EngineTest, AStuckBarrierIsAnnouncedWithTheMissingRanks) {
   Ranks ranks(4);
   for (const int rank : {0, 1, 3}) ranks.Send(rank, kInit);
   for (const int rank : {0, 3}) ranks.Send(rank, "cmd=barrier_in\n");
-  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kFirstWarning);
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + MpiRanks::kFirstWarning);
   EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(9)), "");
   EXPECT_EQ(ranks.Warning(kStart + absl::Seconds(10)),
             "ranks 0,3 (node n0) have waited 10s in a barrier of MPI for rank 2, which has not "
@@ -210,7 +213,7 @@ TEST(EngineTest, AnInitThatOthersDoNotCallIsAnnounced) {
   Ranks ranks(3);
   ranks.Send(0, kInit);
   ranks.Send(2, kInit, kStart + absl::Seconds(5));
-  EXPECT_EQ(ranks.engine().next_warning(), kStart + Engine::kFirstWarning);
+  EXPECT_EQ(ranks.engine().next_warning(), kStart + MpiRanks::kFirstWarning);
   EXPECT_EQ(
       ranks.Warning(kStart + absl::Seconds(10)),
       "ranks 0,2 (node n0) have waited 10s in MPI_Init() for rank 1, which has not called it");
@@ -341,7 +344,7 @@ TEST(EngineTest, RandomBytesBreakNoPromise) {
           ASSERT_EQ(reply->line.find('\n'), std::string::npos) << seed;
           ASSERT_LT(reply->line.size(), 2 * kMaxValueLength + 100u) << seed;
           ASSERT_THAT(reply->line, StartsWith("cmd=")) << seed;
-        } else if (const auto* expel = std::get_if<Expel>(&effect)) {
+        } else if (const auto* expel = std::get_if<Expel>(&std::get<MpiEffect>(effect))) {
           ASSERT_FALSE(std::exchange(expelled[expel->local_rank], true)) << seed;
         }
       }

@@ -38,6 +38,8 @@ int main(int argc, char** argv) {
   if (strcmp(step, "spawn") == 0 && rank == 1) Spawn();
   MPI_Barrier(MPI_COMM_WORLD);
   printf("rank %d passed the barrier\n", rank);
+  fflush(stdout);
+  if (strcmp(step, "linger") == 0 && rank == 1) AwaitFile(argv[2]);
   MPI_Finalize();
   return 0;
 }

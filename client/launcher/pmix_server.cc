@@ -1,0 +1,236 @@
+#include "client/launcher/pmix_server.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/launcher/outcome/process_end.h"
+#include "client/launcher/plan/node_name.h"
+#include "client/launcher/pmix_library.h"
+#include "client/launcher/process/find_program.h"
+#include "client/launcher/process/spawn.h"
+#include "common/credentials/random_bytes.h"
+#include "common/process/steady_now.h"
+
+namespace muster::launcher {
+namespace {
+
+// Returns a node's name for PMIx, whose lists of nodes take no other letters.
+std::string PmixNodeName(const JobPlan& plan, int node) {
+  const std::string name = NodeNameOf(plan);
+  const bool simple = !name.empty() && absl::c_all_of(name, [](unsigned char letter) {
+    return absl::ascii_isalnum(letter) || letter == '-' || letter == '.';
+  });
+  return node == plan.node_rank && simple ? name : absl::StrCat("muster-node-", node);
+}
+
+// Returns "0,1;2,3": the ranks of each node.
+std::string RanksOfNodes(const JobPlan& plan) {
+  std::vector<std::string> nodes;
+  for (int node = 0; node < plan.nnodes; ++node) {
+    std::vector<int> ranks(plan.nproc_per_node);
+    for (int i = 0; i < plan.nproc_per_node; ++i) ranks[i] = node * plan.nproc_per_node + i;
+    nodes.push_back(absl::StrJoin(ranks, ","));
+  }
+  return absl::StrJoin(nodes, ";");
+}
+
+std::string NamesOfNodes(const JobPlan& plan) {
+  std::vector<std::string> names;
+  for (int node = 0; node < plan.nnodes; ++node) names.push_back(PmixNodeName(plan, node));
+  return absl::StrJoin(names, ",");
+}
+
+absl::StatusOr<std::string> MakeFolder() {
+  const std::string parent = GetEnv("TMPDIR");
+  std::string path = absl::StrCat(parent.empty() ? "/tmp" : parent, "/muster-pmix-XXXXXX");
+  if (mkdtemp(path.data()) == nullptr) return StartError(errno, path);
+  return path;
+}
+
+// PMIx's thread may remove some of the files at the same time. Then remove_all() gives up.
+void RemoveFolder(const std::string& path) {
+  constexpr int kAttempts = 10;
+  std::error_code error;
+  for (int i = 0; i < kAttempts && !path.empty(); ++i) {
+    std::filesystem::remove_all(path, error);
+    if (!error) return;
+  }
+}
+
+pmix::Request CopyOf(const MusterPmixRequest& given) {
+  pmix::Request request;
+  request.call = static_cast<MusterPmixCall>(given.call);
+  request.world = given.world;
+  request.rank = given.rank;
+  request.code = given.code;
+  request.text = given.text == nullptr ? "" : given.text;
+  request.ranks.assign(given.ranks, given.ranks + given.rank_count);
+  request.data.assign(given.data == nullptr ? "" : given.data, given.size);
+  request.ticket = given.ticket;
+  return request;
+}
+
+}  // namespace
+
+PmixServer::PmixServer(const JobPlan* plan, EventLoop* loop, Handlers handlers)
+    : plan_(*plan), loop_(loop), handlers_(std::move(handlers)) {}
+
+PmixServer::~PmixServer() {
+  if (library_ != nullptr) {
+    loop_->Forget(arrived_.fd());
+    DropRequests();
+    EndWorld();
+    library_->stop();
+    DropRequests();
+  }
+  RemoveFiles();
+}
+
+void PmixServer::RemoveFiles() { RemoveFolder(folder_); }
+
+// ---- The world ----
+
+absl::Status PmixServer::BeginWorld() {
+  if (library_ == nullptr) {
+    if (absl::Status started = Start(); !started.ok()) return started;
+  }
+  HandleRequests();
+  EndWorld();
+  // MPI libraries name their shared memory after it, so no other world of the machine may have it.
+  const std::string name = absl::StrCat("muster-", absl::BytesToHexString(RandomBytes(8)));
+  if (absl::Status added = AddWorld(name); !added.ok()) return added;
+  world_ = name;
+  engine_.emplace(pmix::World{plan_.GlobalRank(0), plan_.nproc_per_node, NodeNameOf(plan_), name,
+                              MpiRefusal(plan_)});
+  return absl::OkStatus();
+}
+
+absl::Status PmixServer::Start() {
+  const absl::StatusOr<const MusterPmix*> library = LoadPmixLibrary(plan_.pmix_library);
+  if (!library.ok()) return library.status();
+  absl::StatusOr<std::string> folder = MakeFolder();
+  if (!folder.ok()) return folder.status();
+  folder_ = *std::move(folder);
+  PassOnNoOtherDescriptors();  // libpmix accepts connections without O_CLOEXEC
+  const std::string node = PmixNodeName(plan_, plan_.node_rank);
+  if (const char* error = (*library)->start(node.c_str(), folder_.c_str(), OnRequest, this)) {
+    return absl::UnavailableError(absl::StrCat("cannot start the PMIx server: ", error));
+  }
+  library_ = *library;
+  loop_->Watch(arrived_.fd(), [this] { HandleRequests(); });
+  return absl::OkStatus();
+}
+
+void PmixServer::EndWorld() {
+  if (world_.empty()) return;
+  CarryOut(engine_->Close());
+  library_->remove_world(world_.c_str());
+  RemoveFolder(absl::StrCat(folder_, "/", std::exchange(world_, "")));
+}
+
+absl::Status PmixServer::AddWorld(const std::string& name) {
+  const std::string folder = absl::StrCat(folder_, "/", name);
+  if (mkdir(folder.c_str(), 0700) != 0) return StartError(errno, folder);
+  for (int i = 0; i < plan_.nproc_per_node; ++i) {
+    const std::string of_rank = absl::StrCat(folder, "/", plan_.GlobalRank(i));
+    if (mkdir(of_rank.c_str(), 0700) != 0) return StartError(errno, of_rank);
+  }
+  const std::string node = PmixNodeName(plan_, plan_.node_rank);
+  const std::string nodes = NamesOfNodes(plan_);
+  const std::string ranks = RanksOfNodes(plan_);
+  MusterPmixWorld world = {};
+  world.name = name.c_str();
+  world.size = plan_.world_size();
+  world.first_rank = plan_.GlobalRank(0);
+  world.local_size = plan_.nproc_per_node;
+  world.node = plan_.node_rank;
+  world.node_count = plan_.nnodes;
+  world.node_name = node.c_str();
+  world.nodes = nodes.c_str();
+  world.ranks = ranks.c_str();
+  world.folder = folder.c_str();
+  if (const char* error = library_->add_world(&world)) {
+    return absl::UnavailableError(absl::StrCat("cannot tell PMIx of the ranks: ", error));
+  }
+  return absl::OkStatus();
+}
+
+// ---- Ranks ----
+
+absl::StatusOr<MpiAccess> PmixServer::Connect(int local_rank) {
+  engine_->Started(local_rank);
+  MpiAccess access;
+  const char* const error = library_->environment(
+      world_.c_str(), plan_.GlobalRank(local_rank),
+      [](void* variables, const char* variable) {
+        static_cast<std::vector<std::string>*>(variables)->push_back(variable);
+      },
+      &access.pmix);
+  if (error != nullptr) return absl::UnavailableError(absl::StrCat("PMIx: ", error));
+  return access;
+}
+
+std::optional<MpiFault> PmixServer::Ended(int local_rank, const ProcessEnd& end) {
+  HandleRequests();
+  return engine_->Ended(local_rank, end);
+}
+
+void PmixServer::Warn() {
+  if (engine_) CarryOut(engine_->Warn(SteadyNow()));
+}
+
+// ---- Requests ----
+
+void PmixServer::OnRequest(void* self, const MusterPmixRequest* request) {
+  auto* const server = static_cast<PmixServer*>(self);
+  {
+    absl::MutexLock lock(&server->mutex_);
+    server->requests_.push_back(CopyOf(*request));
+  }
+  server->arrived_.Set();
+}
+
+std::vector<pmix::Request> PmixServer::TakeRequests() {
+  arrived_.Clear();
+  absl::MutexLock lock(&mutex_);
+  return std::exchange(requests_, {});
+}
+
+void PmixServer::HandleRequests() {
+  for (const pmix::Request& request : TakeRequests()) {
+    if (engine_) CarryOut(engine_->Receive(request, SteadyNow()));
+  }
+}
+
+// At the end, the handlers are gone.
+void PmixServer::DropRequests() {
+  for (const pmix::Request& request : TakeRequests()) {
+    if (request.ticket != nullptr) library_->answer(request.ticket, 0, nullptr, 0);
+  }
+}
+
+void PmixServer::CarryOut(const pmix::Effects& effects) {
+  for (const pmix::Effect& effect : effects) {
+    if (const auto* answer = std::get_if<pmix::Answer>(&effect)) {
+      library_->answer(answer->ticket, answer->accepted ? 1 : 0, answer->data.data(),
+                       answer->data.size());
+    } else if (std::holds_alternative<pmix::Look>(effect)) {
+      library_->look();
+    } else {
+      launcher::CarryOut(handlers_, std::get<MpiEffect>(effect));
+    }
+  }
+}
+
+}  // namespace muster::launcher
