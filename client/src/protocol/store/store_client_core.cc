@@ -190,8 +190,8 @@ StoreEffects StoreClientCore::Settle(SteadyTime now) {
   }
   const bool is_needed = stream_.attempt() == 0 && !(operations_.empty() && watches_.empty());
   if (is_needed || stream_.MustReopen(now)) OpenStream(now);
-  operations_.Advance(now);
-  watches_.Advance();
+  operations_.Advance(now, [this](StoreCallId id) { watches_.AdvanceBelow(id); });
+  watches_.AdvanceBelow(next_id_);
   Confirm();
   return outbox_.Take();
 }

@@ -67,6 +67,8 @@ class StoreClientCore {
   // Returns when Tick() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
+  // Returns whether the client has opened a stream.
+  bool has_stream() const { return stream_.attempt() > 0; }
   // Returns what this client holds, for tests.
   const HeldEntries& held() const { return held_; }
 

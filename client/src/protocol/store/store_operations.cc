@@ -42,21 +42,23 @@ void StoreOperations::EndAll(const absl::Status& why) {
   }
 }
 
-void StoreOperations::Advance(SteadyTime now) {
+void StoreOperations::Advance(SteadyTime now, absl::FunctionRef<void(StoreCallId)> before_send) {
   for (auto next = pending_.begin(); next != pending_.end();) {
     auto& [id, pending] = *next++;
     if (stream_.is_open()) {
-      AdvanceOnStream(now, id, &pending);
+      AdvanceOnStream(now, id, &pending, before_send);
     } else {
       AdvanceDetached(now, id, pending);
     }
   }
 }
 
-void StoreOperations::AdvanceOnStream(SteadyTime now, StoreCallId id, Pending* pending) {
+void StoreOperations::AdvanceOnStream(SteadyTime now, StoreCallId id, Pending* pending,
+                                      absl::FunctionRef<void(StoreCallId)> before_send) {
   if (pending->cancelled && pending->sent_on == 0) return End(id, GivenUp(*pending));
   if (pending->sent_on != stream_.attempt()) {
     if (absl::Status fits = CheckLimits(*pending); !fits.ok()) return End(id, fits);
+    before_send(id);
     Send(now, pending);
   }
   if (now >= After(pending->deadline.when(), options_.slack)) pending->overdue = true;

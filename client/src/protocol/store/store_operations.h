@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/src/base/deadline.h"
@@ -37,8 +38,9 @@ class StoreOperations {
   // Ends all operations with this error.
   void EndAll(const absl::Status& why);
 
-  // Sends and ends what is due.
-  void Advance(SteadyTime now);
+  // Sends and ends what is due. Calls `before_send` with the id of each operation before it is
+  // sent. Ids ascend.
+  void Advance(SteadyTime now, absl::FunctionRef<void(StoreCallId)> before_send);
   // Returns when Advance() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
@@ -62,7 +64,8 @@ class StoreOperations {
     bool may_end_here() const { return sent_on == 0 || !MayChange(operation); }
   };
 
-  void AdvanceOnStream(SteadyTime now, StoreCallId id, Pending* pending);
+  void AdvanceOnStream(SteadyTime now, StoreCallId id, Pending* pending,
+                       absl::FunctionRef<void(StoreCallId)> before_send);
   void AdvanceDetached(SteadyTime now, StoreCallId id, const Pending& pending);
   void Send(SteadyTime now, Pending* pending);
   SteadyTime DeadlineOf(const Pending& pending) const;

@@ -21,9 +21,10 @@ void StoreWatches::EndAll(const absl::Status& why) {
   while (!watches_.empty()) End(watches_.begin()->first, why);
 }
 
-void StoreWatches::Advance() {
+void StoreWatches::AdvanceBelow(StoreCallId end) {
   if (!stream_.is_open()) return;
   for (auto& [id, watch] : watches_) {
+    if (id >= end) return;
     if (watch.sent_on != stream_.attempt()) Send(id, &watch);
   }
 }

@@ -28,8 +28,9 @@ class StoreWatches {
   void End(StoreCallId id, const absl::Status& why);
   void EndAll(const absl::Status& why);
   bool empty() const { return watches_.empty(); }
-  // Begins or resumes the watches that the open stream does not have yet.
-  void Advance();
+  // Begins or resumes the watches below this id that the open stream does not have yet. On a
+  // stream, the ids of watches and operations ascend.
+  void AdvanceBelow(StoreCallId end);
 
   // Apply what the daemon says on the open stream. Messages of an ended watch change nothing.
   void Take(v1::StoreWatchEvent event);

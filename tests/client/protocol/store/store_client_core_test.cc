@@ -106,6 +106,19 @@ TEST(StoreClientCoreTest, RepeatsOperationsOnEveryStreamUntilTheyAreAnswered) {
   }
 }
 
+TEST(StoreClientCoreTest, RepeatsOperationsAndWatchesInTheOrderOfTheirIds) {
+  StoreMachine client;
+  client.Begin(1, GetOf("a"));
+  client.Watch(2, "");
+  client.Begin(3, GetOf("b"));
+  client.Watch(4, "");
+  client.Accept();
+  EXPECT_THAT(OperationsIn(client.TakeSent()), ElementsAre(1, 2, 3, 4));
+  client.Reopen();
+  client.Accept();
+  EXPECT_THAT(OperationsIn(client.TakeSent()), ElementsAre(1, 2, 3, 4));
+}
+
 TEST(StoreClientCoreTest, IgnoresAnswersOfOlderStreams) {
   StoreMachine client;
   client.Begin(1, GetOf("a"));
