@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace muster::internal {
@@ -154,8 +153,8 @@ void StoreClientCore::TakeAnswer(v1::StoreAnswer* answer) {
 // A change that does not fit cannot happen on one ordered stream. If it does, a new claim tells the
 // daemon what this client really holds.
 std::string StoreClientCore::TakeHold(v1::StoreHold* hold) {
-  std::string misfit = absl::StrCat("got a change of '", absl::Utf8SafeCHexEscape(hold->key()),
-                                    "' without what it changes");
+  std::string misfit =
+      absl::StrCat("got a change of ", QuoteKey(hold->key()), " without what it changes");
   if (hold->value_of_operation() != 0) {
     const std::string* const value = operations_.FindValue(hold->value_of_operation());
     if (value == nullptr) return misfit;

@@ -1,8 +1,8 @@
 #include "client/src/protocol/store/messages/store_calls.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 namespace {
@@ -113,13 +113,15 @@ const std::string* ValueOf(const StoreOperation& operation) {
   }
 }
 
+std::string QuoteKey(absl::string_view key) {
+  constexpr size_t kMost = 128;
+  return absl::StrCat("'", ReplaceUnprintable(key.substr(0, kMost)),
+                      key.size() > kMost ? "..." : "", "'");
+}
+
 std::string DescribeStoreCall(const StoreOperation& operation) {
-  constexpr size_t kLongest = 80;
-  const std::string& key = KeyOf(operation);
   const int others = operation.wait().keys_size() - 1;
-  return absl::StrCat("Store::", NameOf(operation), "('",
-                      absl::Utf8SafeCHexEscape(key.substr(0, kLongest)),
-                      key.size() > kLongest ? "..." : "", "'",
+  return absl::StrCat("Store::", NameOf(operation), "(", QuoteKey(KeyOf(operation)),
                       others > 0 ? absl::StrCat(" and ", others, " more") : "", ")");
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "muster/v1/store.pb.h"
 
 // Facts about the operations of the job's store.
@@ -23,6 +24,9 @@ const std::string& KeyOf(const v1::StoreOperation& operation);
 
 // Returns the value or element that the operation carries; null if it carries none.
 const std::string* ValueOf(const v1::StoreOperation& operation);
+
+// Returns the key for messages: printable, in quotes, and cut if it is long.
+std::string QuoteKey(absl::string_view key);
 
 // Returns the program's call, for messages: "Store::Get('weights/0')". Shortens long keys.
 std::string DescribeStoreCall(const v1::StoreOperation& operation);
