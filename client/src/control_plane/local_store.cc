@@ -25,7 +25,9 @@ absl::StatusOr<v1::StoreAnswer> LocalStore::Call(v1::StoreOperation operation,
   call.operation = std::move(operation);
   call.number = next_number_++;
   while (true) {
-    if (closed_) return absl::CancelledError(absl::StrCat(what, ": the Job was destroyed"));
+    if (!closed_.ok()) {
+      return absl::Status(closed_.code(), absl::StrCat(what, ": ", closed_.message()));
+    }
     if (auto answer = Advance(&call)) return *std::move(answer);
     const absl::Status ended = deadline.Check();
     if (!ended.ok()) {
@@ -67,8 +69,8 @@ absl::StatusOr<Subscription> LocalStore::Watch(const std::string& prefix, WatchC
   }
   const uint64_t watch = next_number_++;
   notifier_->Add(watch, std::move(callback));
-  if (closed_) {
-    notifier_->Notify(watch, absl::CancelledError("the Job was destroyed"));
+  if (!closed_.ok()) {
+    notifier_->Notify(watch, closed_);
   } else {
     watches_.emplace(watch, prefix);
     for (const std::string& key : entries_.List(prefix)) {
@@ -88,13 +90,11 @@ void LocalStore::EndWatch(uint64_t watch) {
   watches_.erase(watch);
 }
 
-void LocalStore::Close() {
+void LocalStore::Close(const absl::Status& why) {
   const Lock lock(mutex_);
-  closed_ = true;
+  if (closed_.ok()) closed_ = why;
   changed_.notify_all();
-  for (const auto& entry : watches_) {
-    notifier_->Notify(entry.first, absl::CancelledError("the Job was destroyed"));
-  }
+  for (const auto& entry : watches_) notifier_->Notify(entry.first, why);
   watches_.clear();
 }
 

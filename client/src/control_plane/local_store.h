@@ -25,7 +25,7 @@ class LocalStore final : public StorePlane, public std::enable_shared_from_this<
   absl::StatusOr<v1::StoreAnswer> Call(v1::StoreOperation operation,
                                        const CallOptions& options) override;
   absl::StatusOr<Subscription> Watch(const std::string& prefix, WatchCallback callback) override;
-  void Close() override;
+  void Close(const absl::Status& why) override;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -44,7 +44,7 @@ class LocalStore final : public StorePlane, public std::enable_shared_from_this<
   uint64_t next_number_ = 1;                 // of calls and watches
   std::map<uint64_t, std::string> watches_;  // prefixes
   std::unique_ptr<WatchNotifier> notifier_;  // null before the first watch
-  bool closed_ = false;
+  absl::Status closed_;                      // an error after Close()
 };
 
 }  // namespace muster::internal

@@ -31,7 +31,7 @@ StoreDriver::StoreDriver(StoreClientOptions options, std::unique_ptr<StoreTransp
 
 StoreDriver::~StoreDriver() {
   constexpr absl::Duration kPatience = absl::Seconds(1);
-  Close();
+  Close(absl::CancelledError("the Job was destroyed"));
   {
     Lock lock(mutex_);
     stopping_ = true;
@@ -42,8 +42,8 @@ StoreDriver::~StoreDriver() {
   transport_.reset();  // ends its callbacks, which use all other fields
 }
 
-void StoreDriver::Close() {
-  Run([](StoreClientCore& core, SteadyTime now) { return core.Stop(now); });
+void StoreDriver::Close(const absl::Status& why) {
+  Run([&why](StoreClientCore& core, SteadyTime now) { return core.Stop(now, why); });
 }
 
 absl::StatusOr<v1::StoreAnswer> StoreDriver::Call(v1::StoreOperation operation,

@@ -44,7 +44,7 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   absl::StatusOr<v1::StoreAnswer> Call(v1::StoreOperation operation,
                                        const CallOptions& options) override;
   absl::StatusOr<Subscription> Watch(const std::string& prefix, WatchCallback callback) override;
-  void Close() override;
+  void Close(const absl::Status& why) override;
 
  private:
   using Lock = std::unique_lock<std::mutex>;

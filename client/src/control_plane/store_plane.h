@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
@@ -28,8 +29,8 @@ class StorePlane {
   using WatchCallback = std::function<void(const absl::StatusOr<v1::StoreWatchEvent>& event)>;
   virtual absl::StatusOr<Subscription> Watch(const std::string& prefix, WatchCallback callback) = 0;
 
-  // Ends every operation and watch, now and later, with CANCELLED.
-  virtual void Close() = 0;
+  // Ends every operation and watch, now and later, with this error, and leaves the store.
+  virtual void Close(const absl::Status& why) = 0;
 };
 
 }  // namespace muster::internal

@@ -225,14 +225,14 @@ TEST_F(LocalStoreTest, TellsWatchesOfExistingKeysAndOfChanges) {
   ASSERT_TRUE(Call(Set("k2", "b")).ok());
   ASSERT_TRUE(Call(Set("other", "b")).ok());
   ASSERT_TRUE(Call(Delete("k1")).ok());
-  store_->Close();
+  store_->Close(absl::CancelledError("the Job was destroyed"));
   done.get_future().wait();
   EXPECT_THAT(events, ElementsAre("k1=a", "k2=b", "k1-", "CANCELLED: the Job was destroyed"));
 }
 
 TEST_F(LocalStoreTest, EndsOperationsWhenItIsClosed) {
   auto gets = Begin(Get("a"));
-  store_->Close();
+  store_->Close(absl::CancelledError("the Job was destroyed"));
   EXPECT_TRUE(absl::IsCancelled(gets.get().status()));
   EXPECT_TRUE(absl::IsCancelled(Call(Set("a", "1")).status()));
 }

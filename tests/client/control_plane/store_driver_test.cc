@@ -176,7 +176,7 @@ TEST_F(StoreDriverTest, LeavesAndEndsOperationsWhenItIsClosed) {
   auto answer = Begin(PopOf("a"), Within(absl::Hours(1)));
   daemon_.AcceptNext();
   daemon_.Next();
-  driver_->Close();
+  driver_->Close(absl::CancelledError("the Job was destroyed"));
   EXPECT_TRUE(absl::IsCancelled(answer.get().status()));
   daemon_.AwaitLeaving();
   EXPECT_TRUE(absl::IsCancelled(driver_->Call(GetOf("a"), Within(absl::Hours(1))).status()));

@@ -40,8 +40,8 @@ StoreEffects StoreClientCore::Cancel(SteadyTime now, StoreCallId id) {
   return Settle(now);
 }
 
-StoreEffects StoreClientCore::Stop(SteadyTime now) {
-  stopped_ = absl::CancelledError("the Job was destroyed");
+StoreEffects StoreClientCore::Stop(SteadyTime now, const absl::Status& why) {
+  if (stopped_.ok()) stopped_ = why;
   stream_.Leave();
   return Settle(now);
 }

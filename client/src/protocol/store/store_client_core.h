@@ -40,11 +40,12 @@ class StoreClientCore {
   // Begins an operation, which ends with exactly one StoreCompletion, in this step or a later one.
   // Its errors are the daemon's, and
   //   ABORTED            this client counts as lost;
-  //   CANCELLED          by Cancel() or Stop();
+  //   CANCELLED          by Cancel();
   //   DEADLINE_EXCEEDED  the time-out has passed, and the daemon could not be asked what was
   //                      missing; the operation has no effect;
   //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout; a change may
-  //                      or may not have taken effect.
+  //                      or may not have taken effect;
+  //   any other one      of Stop().
   // Ids ascend, also those of watches.
   StoreEffects Begin(SteadyTime now, StoreCallId id, v1::StoreOperation operation,
                      const Deadline& deadline);
@@ -53,9 +54,8 @@ class StoreClientCore {
   StoreEffects Watch(SteadyTime now, StoreCallId id, std::string prefix);
   // Gives up an operation, or ends a watch. Ignores unknown ids.
   StoreEffects Cancel(SteadyTime now, StoreCallId id);
-  // Ends every operation and watch, and leaves the store. Nothing but events of the stream may
-  // follow.
-  StoreEffects Stop(SteadyTime now);
+  // Ends every operation and watch, now and later, with this error, and leaves the store.
+  StoreEffects Stop(SteadyTime now, const absl::Status& why);
 
   // ---- Events of the stream ----
   // Events of an older stream change nothing (K2).

@@ -43,7 +43,7 @@ class StoreMachine {
   }
   void Watch(StoreCallId id, const std::string& prefix) { Take(core_.Watch(now_, id, prefix)); }
   void Cancel(StoreCallId id) { Take(core_.Cancel(now_, id)); }
-  void Stop() { Take(core_.Stop(now_)); }
+  void Stop() { Take(core_.Stop(now_, absl::CancelledError("the Job was destroyed"))); }
 
   // ---- The daemon ----
   void Say(v1::StoreResponse message) { Take(core_.OnMessage(now_, streams_, std::move(message))); }
