@@ -31,8 +31,9 @@ using ::testing::HasSubstr;
 // not answered on the first stream.
 class EchoStore final : public v1::StoreService::Service {
  public:
-  grpc::Status Store(grpc::ServerContext* context,
-                     grpc::ServerReaderWriter<v1::StoreResponse, v1::StoreRequest>* stream) override {
+  grpc::Status Store(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::StoreResponse, v1::StoreRequest>* stream) override {
     const int number = Count(&streams_);
     uint64_t sent = 0;
     v1::StoreRequest request;
