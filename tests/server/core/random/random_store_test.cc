@@ -122,6 +122,7 @@ class Schedule {
                                         clients_.size(), std::string(16, '.'))
                                .substr(0, 16);
     clients_[id] = std::make_unique<ModelClient>(id);
+    last_added_ = clients_[id].get();
   }
 
   ModelClient* ByStream(WaiterId stream) {
@@ -149,11 +150,10 @@ class Schedule {
   }
 
   // Lets the client take the daemon's next message, or the end of its stream.
-  void Receive(ModelClient* client) {
+  void Receive(ModelClient* client, bool confirms) {
     if (!client->inbox.empty()) {
-      const bool confirms = !client->broken && !client->end;
       if (const auto answered = client->Process()) history_.NoteAnswered(*client, *answered);
-      if (confirms && Pick(2) == 0) client->Confirm();
+      if (confirms && !client->broken && !client->end) client->Confirm();
     } else if (client->end) {
       client->ended = client->end->code() == absl::StatusCode::kAborted || client->silent;
       EXPECT_TRUE(!client->ended || configuration_.losses) << *client->end;
@@ -288,18 +288,73 @@ class Schedule {
     Step([] {});
   }
 
+  // ---- Faults that come together ----
+
+  // Some steps in which the others go on, but confirm little.
+  void GoOnWithout(const ModelClient* away, int steps) {
+    for (int i = 0; i < steps; ++i) {
+      ModelClient* const client = Any();
+      if (client == nullptr || client == away || client->stream == 0) continue;
+      const uint64_t what = Pick(10);
+      if (what < 4) {
+        Send(client);
+      } else if (what < 7) {
+        Receive(client, /*confirms=*/Pick(4) == 0);
+      } else if (what < 9) {
+        Start(client);
+      } else {
+        Receive(client, /*confirms=*/true);
+      }
+    }
+  }
+
+  // Keeper and copy of an entry die, and the daemon does before it has lost them.
+  void KillHolders() {
+    std::vector<const Slot*> slots;
+    for (const auto& [name, slot] : store_->slots().all()) {
+      if (slot->keeper != nullptr && slot->copy != nullptr) slots.push_back(slot.get());
+    }
+    if (slots.empty() || Living() < 3) return;
+    const Slot* const slot = slots[Pick(slots.size())];
+    const std::string keeper = slot->keeper->id;
+    const std::string copy = slot->copy->id;
+    for (const std::string& id : {keeper, copy}) {
+      if (clients_[id]->alive && !clients_[id]->silent) Kill(clients_[id].get());
+    }
+    GoOnWithout(nullptr, static_cast<int>(Pick(40)));
+    KillDaemon();
+  }
+
+  // A client comes, and another one is silent until it is lost. The daemon dies before all have
+  // confirmed that.
+  void LoseSilent() {
+    ModelClient* const silent = Any();
+    if (silent == nullptr || silent->stream == 0 || silent->broken || Living() < 3) return;
+    AddClient();
+    ModelClient* const added = last_added_;
+    Open(added);
+    while (!added->outbox.empty()) Send(added);
+    const WaiterId stream = silent->stream;
+    silent->Forget();
+    Step([&] { store_->StreamClosed(stream); });
+    if (Pick(2) == 0) GoOnWithout(silent, static_cast<int>(Pick(20)));
+    Advance(absl::Seconds(3));
+    GoOnWithout(silent, static_cast<int>(Pick(60)));
+    KillDaemon();
+  }
+
   // ---- The schedule ----
 
   void Act() {
     ModelClient* const client = Any();
     if (client == nullptr) {
-      if (clients_.size() < 12) AddClient();
+      if (clients_.size() < 30) AddClient();
       return;
     }
     const uint64_t what = Pick(1000);
     if (client->stream == 0 && what < 600) return Open(client);
     if (what < 400) return Send(client);
-    if (what < 760) return Receive(client);
+    if (what < 760) return Receive(client, Pick(2) == 0);
     if (what < 820) {
       if (client->owes_confirmation() && !client->broken && !client->end) client->Confirm();
     } else if (what < 965) {
@@ -309,14 +364,16 @@ class Schedule {
     } else if (what < 980) {
       Cut(client);
     } else if (what < 984) {
-      if (Living() < 5 && clients_.size() < 12) AddClient();
+      if (Living() < 5 && clients_.size() < 30) AddClient();
     } else if (what < 988) {
       KillDaemon();
     } else if (what < 992) {
       if (configuration_.losses && Living() > 2) Kill(client);
     } else if (what < 994) {
+      if (configuration_.losses) Pick(2) == 0 ? KillHolders() : LoseSilent();
+    } else if (what < 995) {
       if (configuration_.losses) Advance(absl::Seconds(Pick(4) == 0 ? 61 : 3));
-    } else if (what < 996) {
+    } else if (what < 997) {
       CloseHalfOpen();
     } else {
       Advance(absl::Milliseconds(1 + Pick(20)));
@@ -341,7 +398,7 @@ class Schedule {
         busy = busy || (!client->outbox.empty() && can_send) || !client->inbox.empty() ||
                client->broken || client->end;
         Send(client.get());
-        Receive(client.get());
+        Receive(client.get(), Pick(2) == 0);
       }
     }
   }
@@ -433,6 +490,7 @@ class Schedule {
   const bool strict_;
   ByteBudget budget_{uint64_t{1} << 30};
   ClientMap clients_;
+  ModelClient* last_added_ = nullptr;
   StoreHistory history_;
   Time now_ = absl::UnixEpoch() + absl::Hours(1);
   uint64_t instance_ = 0;
