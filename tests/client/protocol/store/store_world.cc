@@ -45,7 +45,7 @@ void StoreWorld::StartDaemonIfDue() {
   if (daemons_ > 1) options.young_until = DaemonTime() + absl::Seconds(10);
   options.member_grace = absl::Seconds(30);
   options.recovery_grace = absl::Seconds(60);
-  daemon_ = std::make_unique<core::store::Store>(std::move(options), &budget_);
+  daemon_ = std::make_unique<core::store::Store>(options, &budget_);
 }
 
 // ---- Programs ----
