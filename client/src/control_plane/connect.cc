@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/base/error_note.h"
 #include "client/src/control_plane/fork_guard.h"
+#include "client/src/control_plane/grpc/grpc_store_transport.h"
 #include "client/src/control_plane/grpc/grpc_threads.h"
 #include "client/src/control_plane/grpc/grpc_transport.h"
 #include "client/src/control_plane/grpc/resolve.h"
@@ -65,8 +66,10 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& optio
   if (absl::Status threads = CheckGrpcThreads(); !threads.ok()) {
     return JoiningError(options, threads);
   }
-  return RemoteControlPlane::Join(MakeGrpcTransport(*address, *std::move(credentials)), options,
-                                  deadline);
+  return RemoteControlPlane::Join(MakeGrpcTransport(*address, *credentials), options, deadline,
+                                  [address = *address, credentials = *credentials] {
+                                    return MakeGrpcStoreTransport(address, credentials);
+                                  });
 }
 
 }  // namespace

@@ -20,6 +20,8 @@
 
 namespace muster::internal {
 
+class StorePlane;
+
 // The result of AcquireLease().
 struct LeaseOutcome {
   bool held = false;
@@ -94,6 +96,12 @@ class ControlPlane {
   virtual absl::Status AwaitFailure(absl::Duration timeout) const = 0;
   virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
   virtual Subscription OnFailure(std::function<void(const absl::Status&)> callback) = 0;
+
+  // Returns the job's store, which is the same in all epochs. FAILED_PRECONDITION: this process has
+  // left. CANCELLED: the Job was destroyed. RESOURCE_EXHAUSTED: the process cannot get threads.
+  virtual absl::StatusOr<std::shared_ptr<StorePlane>> store() {
+    return absl::UnimplementedError("no store");
+  }
 
   // Ends every call, now and later, with CANCELLED, and health() too: the Job is destroyed. Groups
   // and other objects may keep this object for longer.

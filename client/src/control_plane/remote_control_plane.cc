@@ -22,12 +22,25 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
   return member;
 }
 
+StoreClientOptions StoreOptionsOf(const MemberOptions& member, uint32_t rank) {
+  StoreClientOptions store;
+  store.coordinator = member.coordinator;
+  store.job_id = member.job_id;
+  store.identity = member.identity;
+  store.rank = rank;
+  store.coordinator_timeout = member.coordinator_timeout;
+  store.random = RandomFromDevice();
+  return store;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
-    std::unique_ptr<Transport> transport, const JobOptions& options, const Deadline& deadline) {
+    std::unique_ptr<Transport> transport, const JobOptions& options, const Deadline& deadline,
+    StoreTransportFactory store_transport) {
+  const MemberOptions member = MemberOptionsOf(options);
   const absl::StatusOr<std::shared_ptr<MemberDriver>> driver =
-      MemberDriver::Start(MemberOptionsOf(options), std::move(transport));
+      MemberDriver::Start(member, std::move(transport));
   if (!driver.ok()) {
     return Reworded(driver.status(),
                     absl::StrCat("joining job '", options.job, "' at ", options.coordinator, ": ",
@@ -38,17 +51,22 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
         return member.Join(now, id, options, deadline);
       });
   if (!place.ok()) return place.status();
-  return std::make_unique<RemoteControlPlane>(options, *driver, std::get<v1::JoinResponse>(*place));
+  const auto& joined = std::get<v1::JoinResponse>(*place);
+  auto store = std::make_shared<RemoteStore>(StoreOptionsOf(member, joined.rank()),
+                                             std::move(store_transport));
+  return std::make_unique<RemoteControlPlane>(options, *driver, std::move(store), joined);
 }
 
 RemoteControlPlane::RemoteControlPlane(const JobOptions& options,
                                        std::shared_ptr<MemberDriver> driver,
+                                       std::shared_ptr<RemoteStore> store,
                                        const v1::JoinResponse& place)
     : options_(options),
       epoch_(EpochOf(place.epoch())),
       rank_(static_cast<int>(place.rank())),
       members_(MembersOf(place)),
       driver_(std::move(driver)),
+      store_(std::move(store)),
       limits_(driver_->limits()),
       local_address_(driver_->local_address()) {}
 
@@ -120,15 +138,24 @@ void RemoteControlPlane::ReleaseLease(const std::string& name, LeaseScope scope,
   });
 }
 
+// Goes on holding entries of the store until every member leaves.
 absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
-  return CallAndWait(options, &MemberCore::Leave, epoch_).status();
+  absl::Status left = CallAndWait(options, &MemberCore::Leave, epoch_).status();
+  if (left.ok()) store_->Close(LeftError(options_.job, rank_));
+  return left;
+}
+
+void RemoteControlPlane::Close() {
+  store_->Close(
+      absl::CancelledError(absl::StrCat("job '", options_.job, "': the Job was destroyed")));
+  driver_->Close();
 }
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
     const CallOptions& options) {
   const absl::StatusOr<Response> place = CallAndWait(options, &MemberCore::Rejoin, epoch_);
   if (!place.ok()) return place.status();
-  return std::make_unique<RemoteControlPlane>(options_, driver_,
+  return std::make_unique<RemoteControlPlane>(options_, driver_, store_,
                                               std::get<v1::JoinResponse>(*place));
 }
 

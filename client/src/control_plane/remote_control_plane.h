@@ -8,6 +8,7 @@
 #include "client/src/base/deadline.h"
 #include "client/src/control_plane/control_plane.h"
 #include "client/src/control_plane/member_driver.h"
+#include "client/src/control_plane/remote_store.h"
 #include "muster/job_options.h"
 
 namespace muster::internal {
@@ -17,12 +18,13 @@ class RemoteControlPlane final : public ControlPlane {
  public:
   // Registers with the coordinator behind `transport`, and blocks until the epoch has formed or the
   // deadline has passed. Errors: as Job::Join().
-  static absl::StatusOr<std::unique_ptr<ControlPlane>> Join(std::unique_ptr<Transport> transport,
-                                                            const JobOptions& options,
-                                                            const Deadline& deadline);
+  // `store_transport` makes the transport of the job's store, when that is first used.
+  static absl::StatusOr<std::unique_ptr<ControlPlane>> Join(
+      std::unique_ptr<Transport> transport, const JobOptions& options, const Deadline& deadline,
+      StoreTransportFactory store_transport = nullptr);
   // Not for callers; see Join(). `place` is the answer to Join.
   RemoteControlPlane(const JobOptions& options, std::shared_ptr<MemberDriver> driver,
-                     const v1::JoinResponse& place);
+                     std::shared_ptr<RemoteStore> store, const v1::JoinResponse& place);
   ~RemoteControlPlane() override;
 
   const std::string& job_id() const override { return options_.job; }
@@ -64,7 +66,8 @@ class RemoteControlPlane final : public ControlPlane {
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override {
     return driver_->OnFailure(epoch_, std::move(callback));
   }
-  void Close() override { driver_->Close(); }
+  absl::StatusOr<std::shared_ptr<StorePlane>> store() override { return store_->Get(); }
+  void Close() override;
 
  private:
   // Begins a call of the member and blocks until it has ended. `begin` is a method of MemberCore
@@ -77,6 +80,7 @@ class RemoteControlPlane final : public ControlPlane {
   const int rank_;
   const std::vector<Member> members_;
   const std::shared_ptr<MemberDriver> driver_;
+  const std::shared_ptr<RemoteStore> store_;
   const v1::Limits limits_;
   const std::string local_address_;
 };

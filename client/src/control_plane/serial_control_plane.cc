@@ -25,7 +25,10 @@ Member TheMember(const JobOptions& options) {
 }  // namespace
 
 SerialControlPlane::SerialControlPlane(const JobOptions& options)
-    : job_id_(options.job), default_timeout_(options.timeout), members_{TheMember(options)} {}
+    : job_id_(options.job),
+      default_timeout_(options.timeout),
+      members_{TheMember(options)},
+      store_(std::make_shared<LocalStore>(options.job)) {}
 
 size_t SerialControlPlane::max_name_bytes() const { return kDefaultMaxNameBytes; }
 
@@ -90,6 +93,7 @@ void SerialControlPlane::ReleaseLease(const std::string& name, LeaseScope scope,
 absl::Status SerialControlPlane::Leave(const CallOptions& options) {
   std::lock_guard<std::mutex> lock(mutex_);
   left_ = true;
+  store_->Close(LeftError(job_id_, 0));
   return absl::OkStatus();
 }
 
@@ -136,6 +140,7 @@ void SerialControlPlane::Close() {
     health_ = destroyed;
     changed_.notify_all();
   }
+  store_->Close(destroyed);
   failure_->Notify(destroyed);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/src/control_plane/control_plane.h"
+#include "client/src/control_plane/local_store.h"
 #include "client/src/control_plane/one_time_event.h"
 #include "muster/job_options.h"
 
@@ -52,6 +53,7 @@ class SerialControlPlane final : public ControlPlane {
   absl::Status AwaitFailure(absl::Duration timeout) const override;
   absl::Status AwaitLoss(const CallOptions&) const override { return health(); }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override;
+  absl::StatusOr<std::shared_ptr<StorePlane>> store() override { return store_; }
   void Close() override;
 
  private:
@@ -69,6 +71,7 @@ class SerialControlPlane final : public ControlPlane {
   const std::string job_id_;
   const absl::Duration default_timeout_;
   const std::vector<Member> members_;
+  const std::shared_ptr<LocalStore> store_;
   const std::shared_ptr<OneTimeEvent<absl::Status>> failure_ =
       std::make_shared<OneTimeEvent<absl::Status>>();
   // Not an absl::Mutex, whose waits may take their time-outs from the wall clock.

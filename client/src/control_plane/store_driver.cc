@@ -1,0 +1,185 @@
+#include "client/src/control_plane/store_driver.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "client/src/base/cancel_watch.h"
+#include "client/src/base/deadline.h"
+#include "common/process/start_thread.h"
+
+namespace muster::internal {
+
+absl::StatusOr<std::shared_ptr<StoreDriver>> StoreDriver::Start(
+    StoreClientOptions options, std::unique_ptr<StoreTransport> transport) {
+  absl::StatusOr<std::unique_ptr<LogWriter>> log = LogWriter::Start();
+  if (!log.ok()) return log.status();
+  std::shared_ptr<StoreDriver> driver(
+      new StoreDriver(std::move(options), std::move(transport), *std::move(log)));
+  absl::StatusOr<std::thread> thread =
+      StartThread("talk to the job's store", [raw = driver.get()] { raw->RunThread(); });
+  if (!thread.ok()) return thread.status();
+  driver->thread_ = *std::move(thread);
+  return driver;
+}
+
+StoreDriver::StoreDriver(StoreClientOptions options, std::unique_ptr<StoreTransport> transport,
+                         std::unique_ptr<LogWriter> log)
+    : transport_(std::move(transport)), log_(std::move(log)), core_(std::move(options)) {}
+
+StoreDriver::~StoreDriver() {
+  constexpr absl::Duration kPatience = absl::Seconds(1);
+  Close(absl::CancelledError("the Job was destroyed"));
+  {
+    Lock lock(mutex_);
+    stopping_ = true;
+    leaves_by_ = After(SteadyClock::now(), kPatience);
+  }
+  transport_->Wake();
+  if (thread_.joinable()) thread_.join();
+  transport_.reset();  // ends its callbacks, which use all other fields
+}
+
+void StoreDriver::Close(const absl::Status& why) {
+  Run([&why](StoreClientCore& core, SteadyTime now) { return core.Stop(now, why); });
+}
+
+absl::StatusOr<v1::StoreAnswer> StoreDriver::Call(v1::StoreOperation operation,
+                                                  const CallOptions& options) {
+  Waiter waiter;
+  Lock lock(mutex_);
+  const StoreCallId id = next_id_++;
+  waiters_.emplace(id, &waiter);
+  const SteadyTime now = SteadyClock::now();
+  Apply(core_.Begin(now, id, std::move(operation), Deadline(now, *options.timeout)));
+  Drain(&lock);
+  lock.unlock();
+  {
+    const CancelWatch watch(options.cancellation, [this, id] {
+      Run([id](StoreClientCore& core, SteadyTime at) { return core.Cancel(at, id); });
+    });
+    lock.lock();
+    waiter.wakes.wait(lock, [&waiter] { return waiter.answer.has_value(); });
+    lock.unlock();
+  }
+  if (!waiter.answer->ok()) log_->AwaitWritten();
+  return *std::move(waiter.answer);
+}
+
+absl::StatusOr<Subscription> StoreDriver::Watch(const std::string& prefix, WatchCallback callback) {
+  Lock lock(mutex_);
+  if (notifier_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<WatchNotifier>> notifier = WatchNotifier::Start();
+    if (!notifier.ok()) return notifier.status();
+    notifier_ = *std::move(notifier);
+  }
+  const StoreCallId id = next_id_++;
+  notifier_->Add(id, std::move(callback));
+  Apply(core_.Watch(SteadyClock::now(), id, prefix));
+  Drain(&lock);
+  return Subscription([driver = weak_from_this(), id, process = getpid()] {
+    // In a fork, a thread of the parent may hold the lock for ever.
+    if (getpid() != process) return;
+    if (const auto owned = driver.lock()) owned->EndWatch(id);
+  });
+}
+
+// The callback must not run after its subscription has ended, so it goes before the watch.
+void StoreDriver::EndWatch(StoreCallId id) {
+  notifier_->Remove(id);
+  Run([id](StoreClientCore& core, SteadyTime now) { return core.Cancel(now, id); });
+}
+
+void StoreDriver::Run(Step step) {
+  Lock lock(mutex_);
+  Apply(step(core_, SteadyClock::now()));
+  Drain(&lock);
+}
+
+void StoreDriver::RunInPoll(Step step) {
+  Lock lock(mutex_);
+  Apply(step(core_, SteadyClock::now()));
+}
+
+void StoreDriver::Apply(StoreEffects effects) {
+  for (StoreOutput& output : effects.outputs) {
+    // Lines overtake the messages before them, so that they precede the errors of this step.
+    if (const auto* line = std::get_if<WarnOfStore>(&output)) {
+      Do(*line);
+    } else {
+      streams_ += std::holds_alternative<OpenStoreStream>(output) ? 1 : 0;
+      outbox_.push_back(std::move(output));
+    }
+  }
+  for (v1::StoreWatchEvent& event : effects.events) {
+    const StoreCallId watch = event.watch();
+    notifier_->Notify(watch, std::move(event));
+  }
+  for (StoreCompletion& completion : effects.completions) Complete(std::move(completion));
+  if (!stopping_ && core_.NextDeadline() < polls_until_) transport_->Wake();
+}
+
+void StoreDriver::Complete(StoreCompletion completion) {
+  const auto waiter = waiters_.extract(completion.id);
+  if (waiter.empty()) return notifier_->Notify(completion.id, completion.answer.status());
+  waiter.mapped()->answer = std::move(completion.answer);
+  waiter.mapped()->wakes.notify_one();
+}
+
+void StoreDriver::Drain(Lock* lock) {
+  if (draining_) return;
+  draining_ = true;
+  while (!outbox_.empty()) {
+    StoreOutput output = std::move(outbox_.front());
+    outbox_.pop_front();
+    lock->unlock();
+    std::visit([this](auto& what) { Do(what); }, output);
+    lock->lock();
+  }
+  draining_ = false;
+}
+
+void StoreDriver::Do(const OpenStoreStream& open) {
+  StoreTransport::Handler handler;
+  handler.on_response = [this, attempt = open.attempt](v1::StoreResponse response) {
+    RunInPoll([&](StoreClientCore& core, SteadyTime now) {
+      return core.OnMessage(now, attempt, std::move(response));
+    });
+  };
+  handler.on_end = [this, attempt = open.attempt](const absl::Status& status) {
+    RunInPoll([&](StoreClientCore& core, SteadyTime now) {
+      --streams_;
+      return core.OnStreamEnd(now, attempt, status);
+    });
+  };
+  transport_->Open(open.attempt, std::move(handler));
+}
+
+void StoreDriver::Do(SendToStore& send) { transport_->Send(send.attempt, std::move(send.message)); }
+void StoreDriver::Do(const LeaveStoreStream& leave) { transport_->FinishSending(leave.attempt); }
+void StoreDriver::Do(const CancelStoreStream& cancel) { transport_->Cancel(cancel.attempt); }
+void StoreDriver::Do(const WarnOfStore& line) { log_->Add({LogLevel::kWarning, line.line}); }
+
+void StoreDriver::RunThread() {
+  Lock lock(mutex_);
+  SteadyTime until = SteadyTime::min();
+  while (!MayEnd(SteadyClock::now())) {
+    polls_until_ = SteadyTime::min();  // the thread is awake, and needs no wake-up
+    const SteadyTime now = SteadyClock::now();
+    if (core_.NextDeadline() <= now) Apply(core_.Tick(now));
+    Drain(&lock);
+    // Keeps an earlier time, although its operation has ended. Otherwise the next operation would
+    // have to wake the thread for its own time-out.
+    const SteadyTime kept = until > now ? until : SteadyTime::max();
+    until = std::min(kept, core_.NextDeadline());
+    if (stopping_) until = std::min(until, leaves_by_);
+    polls_until_ = until;
+    lock.unlock();
+    transport_->Poll(until);
+    lock.lock();
+  }
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,103 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_STORE_DRIVER_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_STORE_DRIVER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/src/control_plane/log_writer.h"
+#include "client/src/control_plane/store_plane.h"
+#include "client/src/control_plane/store_transport.h"
+#include "client/src/control_plane/watch_notifier.h"
+#include "client/src/protocol/store/store_client_core.h"
+
+namespace muster::internal {
+
+// The driver of one StoreClientCore over a transport. It serializes the core's steps, passes it the
+// time, carries out its effects, and lets threads of the program wait for their operations. It
+// decides nothing. Thread-safe.
+//
+// A thread of its own always polls the transport. Threads of the program do not, unlike with
+// MemberDriver: this process holds entries for others, whose operations wait for its confirmations.
+// A second thread runs the callbacks of watches, from the first watch on. A third one writes the
+// log. Test: tests/client/control_plane/store_driver_test.cc, with a fake transport.
+class StoreDriver final : public StorePlane, public std::enable_shared_from_this<StoreDriver> {
+ public:
+  // Starts the thread. Returns RESOURCE_EXHAUSTED, with nothing sent, if the process cannot get
+  // threads. The first operation or watch opens a stream.
+  static absl::StatusOr<std::shared_ptr<StoreDriver>> Start(
+      StoreClientOptions options, std::unique_ptr<StoreTransport> transport);
+  // Leaves the store: waits for at most a second until the coordinator knows.
+  ~StoreDriver() override;
+  StoreDriver(const StoreDriver&) = delete;
+  StoreDriver& operator=(const StoreDriver&) = delete;
+
+  absl::StatusOr<v1::StoreAnswer> Call(v1::StoreOperation operation,
+                                       const CallOptions& options) override;
+  absl::StatusOr<Subscription> Watch(const std::string& prefix, WatchCallback callback) override;
+  void Close(const absl::Status& why) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  // A thread of the program that waits for the end of its operation.
+  struct Waiter {
+    std::condition_variable wakes;
+    std::optional<absl::StatusOr<v1::StoreAnswer>> answer;
+  };
+
+  StoreDriver(StoreClientOptions options, std::unique_ptr<StoreTransport> transport,
+              std::unique_ptr<LogWriter> log);
+
+  using Step = absl::FunctionRef<StoreEffects(StoreClientCore&, SteadyTime now)>;
+  // Runs a step, and carries out its effects.
+  void Run(Step step);
+  // Runs a step inside StoreTransport::Poll(), whose caller then drains.
+  void RunInPoll(Step step);
+  void EndWatch(StoreCallId id);
+
+  // Logs a step's lines, queues its other outputs, completes operations and queues events. Under
+  // the lock.
+  void Apply(StoreEffects effects);
+  void Complete(StoreCompletion completion);
+  // Carries out the queued outputs, unless another thread is already in Drain().
+  void Drain(Lock* lock);
+  void Do(const OpenStoreStream& open);
+  void Do(SendToStore& send);
+  void Do(const LeaveStoreStream& leave);
+  void Do(const CancelStoreStream& cancel);
+  void Do(const WarnOfStore& line);
+
+  void RunThread();
+  // Returns whether the thread may end: no stream is left, or it has waited for long enough.
+  bool MayEnd(SteadyTime now) const { return stopping_ && (streams_ == 0 || now >= leaves_by_); }
+
+  std::unique_ptr<StoreTransport> transport_;
+  const std::unique_ptr<LogWriter> log_;
+
+  std::mutex mutex_;  // guards all fields below
+  StoreClientCore core_;
+  StoreCallId next_id_ = 1;
+  std::map<StoreCallId, Waiter*> waiters_;
+  std::unique_ptr<WatchNotifier> notifier_;  // null before the first watch
+  std::deque<StoreOutput> outbox_;
+  bool draining_ = false;
+  int streams_ = 0;                             // that have not ended
+  SteadyTime polls_until_ = SteadyTime::max();  // when the thread looks at the time again
+  bool stopping_ = false;
+  SteadyTime leaves_by_;
+
+  std::thread thread_;  // last, because it uses all other fields
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_STORE_DRIVER_H_
