@@ -343,7 +343,9 @@ class Schedule {
       Kill(clients_[copy].get());
       while (!late->inbox.empty() && !::testing::Test::HasFailure()) {
         Receive(late, /*confirms=*/true);
-        for (uint64_t i = Pick(8); i > 0; --i) Send(late);
+        if (Pick(4) != 0) {
+          while (!late->outbox.empty() && !late->broken && !late->end) Send(late);
+        }
       }
       return KillDaemon();
     }
@@ -375,7 +377,7 @@ class Schedule {
       if (clients_.size() < 30) AddClient();
       return;
     }
-    if (configuration_.losses && Pick(30) == 0) KillHolders();
+    if (configuration_.losses && Pick(3) == 0) KillHolders();
     if (!client->alive) return;
     const uint64_t what = Pick(1000);
     if (client->stream == 0 && what < 600) return Open(client);
