@@ -108,6 +108,14 @@ uint64_t ModelClient::Holds(const std::string& key) const {
   return it == held.end() ? 0 : it->second.version.revision;
 }
 
+uint64_t ModelClient::Keeps(const std::string& key) const {
+  const bool drops = std::any_of(inbox.begin(), inbox.end(), [&](const StoreResponse& message) {
+    const auto* drop = std::get_if<StoreDrop>(&message);
+    return drop != nullptr && drop->key == key;
+  });
+  return drops ? 0 : Holds(key);
+}
+
 void ModelClient::NoteRevision(uint64_t revision) { highest_ = std::max(highest_, revision); }
 
 void ModelClient::Take(const StoreClients& news) {

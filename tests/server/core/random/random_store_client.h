@@ -47,7 +47,10 @@ class ModelClient {
   std::optional<Answered> Process();
   void Confirm();
   bool owes_confirmation() const { return stream != 0 && processed > confirmed; }
+  // Returns the revision that it holds; 0: none.
   uint64_t Holds(const std::string& key) const;
+  // Returns the revision that it goes on holding; 0: a drop is on its way.
+  uint64_t Keeps(const std::string& key) const;
 
   const std::string id;
   bool alive = true;

@@ -166,7 +166,7 @@ bool StoreHistory::IsHeld(const std::string& key, uint64_t revision, const Model
   return std::any_of(clients_.begin(), clients_.end(), [&](const auto& it) {
     const ModelClient& client = *it.second;
     return &client != but && client.alive && !client.silent && !client.ended &&
-           client.Holds(key) >= revision;
+           client.Keeps(key) >= revision;
   });
 }
 
@@ -185,7 +185,7 @@ void StoreHistory::Reveal(const ModelClient& client, const std::string& name, ui
   Key& key = keys_[name];
   const auto version = key.latest_of.find(revision);
   if (version == key.latest_of.end()) return;
-  if (client.Holds(name) < revision && losses_ > 0 && !IsHeld(name, revision, nullptr)) return;
+  if (client.Keeps(name) < revision && losses_ > 0 && !IsHeld(name, revision, nullptr)) return;
   const Operations& contained = key.versions[version->second].contained;
   key.outlasts_one.insert(contained.begin(), contained.end());
 }

@@ -308,21 +308,47 @@ class Schedule {
     }
   }
 
-  // Keeper and copy of an entry die, and the daemon does before it has lost them.
+  bool HasConfirmed(const Slot& slot, const Client* holder) const {
+    if (holder == nullptr || !holder->attached() || !clients_.at(holder->id)->alive) return false;
+    return std::any_of(slot.holdings.begin(), slot.holdings.end(), [&](const Holding& holding) {
+      return holding.client == holder && holding.confirmed == slot.version.revision;
+    });
+  }
+
+  // Returns a client that is no holder of the entry, and that an older revision of it is on its way
+  // to, or null.
+  ModelClient* LateHolder(const Slot& slot) const {
+    for (const auto& [id, client] : clients_) {
+      if (!client->alive || client->silent || client->broken || client->end) continue;
+      if (id == slot.keeper->id || id == slot.copy->id) continue;
+      for (const StoreResponse& message : client->inbox) {
+        const auto* hold = std::get_if<StoreHold>(&message);
+        if (hold != nullptr && hold->key == slot.key) return client.get();
+      }
+    }
+    return nullptr;
+  }
+
+  // Keeper and copy of an entry die when another client still has to take an older revision. It
+  // must go on holding that until other holders are here. The daemon dies before that.
   void KillHolders() {
-    std::vector<const Slot*> slots;
+    if (Living() < 3) return;
     for (const auto& [name, slot] : store_->slots().all()) {
-      if (slot->keeper != nullptr && slot->copy != nullptr) slots.push_back(slot.get());
+      if (!HasConfirmed(*slot, slot->keeper) || !HasConfirmed(*slot, slot->copy)) continue;
+      ModelClient* const late = LateHolder(*slot);
+      if (late == nullptr) continue;
+      const std::string keeper = slot->keeper->id;
+      const std::string copy = slot->copy->id;
+      Kill(clients_[keeper].get());
+      Kill(clients_[copy].get());
+      while (!late->inbox.empty() && !::testing::Test::HasFailure()) {
+        Receive(late, /*confirms=*/true);
+        if (Pick(4) != 0) {
+          while (!late->outbox.empty() && !late->broken && !late->end) Send(late);
+        }
+      }
+      return KillDaemon();
     }
-    if (slots.empty() || Living() < 3) return;
-    const Slot* const slot = slots[Pick(slots.size())];
-    const std::string keeper = slot->keeper->id;
-    const std::string copy = slot->copy->id;
-    for (const std::string& id : {keeper, copy}) {
-      if (clients_[id]->alive && !clients_[id]->silent) Kill(clients_[id].get());
-    }
-    GoOnWithout(nullptr, static_cast<int>(Pick(40)));
-    KillDaemon();
   }
 
   // A client comes, and another one is silent until it is lost. The daemon dies before all have
@@ -351,6 +377,8 @@ class Schedule {
       if (clients_.size() < 30) AddClient();
       return;
     }
+    if (configuration_.losses && Pick(3) == 0) KillHolders();
+    if (!client->alive) return;
     const uint64_t what = Pick(1000);
     if (client->stream == 0 && what < 600) return Open(client);
     if (what < 400) return Send(client);
@@ -370,7 +398,7 @@ class Schedule {
     } else if (what < 992) {
       if (configuration_.losses && Living() > 2) Kill(client);
     } else if (what < 994) {
-      if (configuration_.losses) Pick(2) == 0 ? KillHolders() : LoseSilent();
+      if (configuration_.losses) LoseSilent();
     } else if (what < 995) {
       if (configuration_.losses) Advance(absl::Seconds(Pick(4) == 0 ? 61 : 3));
     } else if (what < 997) {
