@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/src/base/exit_code_note.h"
+#include "client/src/base/error_note.h"
 #include "client/src/protocol/messages/messages.h"
 
 namespace muster::internal {
