@@ -35,7 +35,8 @@ struct FanInTimes {
 // How a round ended for this member.
 struct FanInEnd {
   enum Kind {
-    // The daemon has completed the collective. `answer` is what the sender published.
+    // The daemon has completed the collective, or a sender on the node has committed it. `answer`
+    // is what the sender published.
     kAnswered,
     // The member makes its own call at once: under the posted attempt if `unsent`, otherwise under
     // a higher one.
@@ -55,10 +56,13 @@ struct FanInEnd {
   std::string answer;
 };
 
-// The daemon's answer to a batch.
+// The daemon's answer to a batch, or the sender's own.
 struct Delivery {
   std::vector<uint32_t> completed;  // indices of the completed parts
   std::string answer;               // the answer to each completed part
+  // The parts are those of all ranks of the group, and this member completes the collective
+  // itself. Nothing was sent.
+  bool on_node = false;
 };
 
 // One member's part in one collective with node fan-in: it posts its arrival, and then either sends
@@ -69,7 +73,8 @@ struct Delivery {
 //   if (end.kind == FanInEnd::kAnswered) return end.answer;  // else the member calls on its own
 //
 // `Hooks` are the Hooks of FanInSlots and Now(), which returns monotonic nanoseconds. Not
-// thread-safe, but any thread may revoke the slot at any time. Tests:
+// thread-safe, but any thread may revoke the slot at any time. Only the round's end says whether a
+// sender had committed the arrival before. Tests:
 // tests/client/node/fan_in_*_test.cc.
 template <class Hooks>
 class FanInRound {
@@ -88,6 +93,7 @@ class FanInRound {
   // Sends the parts as one call and blocks for the answer, for at most FanInTimes::patience and
   // not beyond this member's deadline. Returns nullopt without an answer, if the answer names no
   // part, or if this member must not accept it because its session or attempt is no longer current.
+  // May send nothing, and return the result with which this member completes the collective itself.
   using SendParts = absl::FunctionRef<std::optional<Delivery>(const std::vector<TakenPart>&)>;
 
   FanInRound(FanInSlots<Hooks>* slots, const FanInTimes& times) : slots_(slots), times_(times) {}
@@ -143,6 +149,7 @@ class FanInRound {
       slots_->Release(taken_);
       return End({FanInEnd::kCallAlone, false, true, {}});
     }
+    if (delivery->on_node) return Commit(std::move(delivery->answer));
     slots_->Publish(taken_, delivery->completed, {sequence_, delivery->answer});
     const bool own = std::count(delivery->completed.begin(), delivery->completed.end(), 0u) > 0;
     if (!own) return End({FanInEnd::kCallAlone, false, true, {}});
@@ -173,15 +180,35 @@ class FanInRound {
 
   // Returns the end of a round that another thread revoked. Only that thread knows whether the
   // arrival was taken, so this assumes that it was.
-  static FanInEnd Revoked() { return {FanInEnd::kRevoked, false, true, {}}; }
+  FanInEnd Revoked() { return CommittedOr({FanInEnd::kRevoked, false, true, {}}); }
 
-  // Revokes the arrival. An answer that comes at the same moment is dropped: the daemon keeps it
-  // for the member's own call.
+  // Revokes the arrival. An answer of the daemon that comes at the same moment is dropped: the
+  // daemon keeps it for the member's own call. The daemon does not know of a commit.
   FanInEnd GiveUp(FanInEnd::Kind kind) {
     const SlotWord before = slots_->Revoke();
-    const bool was_taken = before.state != SlotState::kEmpty && before.state != SlotState::kArrived;
     if (before.state == SlotState::kEmpty) return Revoked();
-    return {kind, /*unsent=*/kind == FanInEnd::kCallAlone && !was_taken, was_taken, {}};
+    if (before.state == SlotState::kArrived) {
+      return {kind, /*unsent=*/kind == FanInEnd::kCallAlone, /*was_taken=*/false, {}};
+    }
+    return CommittedOr({kind, /*unsent=*/false, /*was_taken=*/true, {}});
+  }
+
+  // Returns the answer if a sender has committed the revoked arrival, otherwise `end`.
+  FanInEnd CommittedOr(FanInEnd end) {
+    std::optional<Result> result = slots_->TakeCommitted(sequence_);
+    if (!result) return end;
+    return {FanInEnd::kAnswered, false, true, std::move(result->answer)};
+  }
+
+  // Completes the collective on the node. After a commit, it has completed for this member too,
+  // even if another thread has revoked its arrival meanwhile.
+  FanInEnd Commit(std::string answer) {
+    if (taken_.size() != slots_->members() || !slots_->Commit(taken_, {sequence_, answer})) {
+      slots_->Release(taken_);
+      return End({FanInEnd::kCallAlone, false, true, {}});
+    }
+    slots_->Revoke();
+    return {FanInEnd::kAnswered, false, true, std::move(answer)};
   }
 
   FanInEnd Take(SlotWord word) {

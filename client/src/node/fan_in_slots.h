@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/src/node/commit_word.h"
 #include "client/src/node/contribution.h"
 #include "client/src/node/shared_bytes.h"
 #include "client/src/node/slot_word.h"
@@ -39,6 +40,11 @@ struct TakenPart {
 //   slots.Publish(batch, completed, result);      // and hands the answer to their owners
 //   slots.TakeAnswer(word, n, &answer);           // each owner reads the answer
 //
+// A sender that holds the parts of all ranks of the group may complete the collective itself, in
+// place of the daemon:
+//
+//   if (slots.Commit(batch, result)) ...          // all members have the result
+//
 // FanInRound decides which of these a member calls, and when. The rules are in docs/node-fan-in.md,
 // with the state diagram. Read it before you change this file.
 //
@@ -48,12 +54,16 @@ struct TakenPart {
 // that it has seen. There are no locks. If a member dies at any instruction, the owners of the
 // slots that it took revoke them after a while.
 //
-// Two races decide the memory orders:
+// Three races decide the memory orders:
 //   * Two members post last, at the same time. Each scans the other's slot after its post. Posts
 //     and scans are seq_cst, so at least one of them sees both posts and sends the batch.
 //   * A slow sender may still copy a slot's old content. Then the owner revokes the slot and posts
 //     again. The sender reads the word again after the copy, sees another generation and drops the
 //     copy (a seqlock, whose sequence number is the slot's word).
+//   * A member revokes while a sender commits. The sender reads the commit word, and then takes the
+//     slot. The owner empties the slot, which acquires that take, and then changes the commit word.
+//     So the sender's read precedes the change, and its compare-and-swap cannot follow it. If it
+//     came first, the owner sees the commit, and by that the whole result.
 // All other changes of a word are acq_rel. A sender that takes a slot sees the content of that
 // post. An owner sees the whole result when it sees the answer, and has read it when it gives the
 // slot back. Content and results are relaxed words.
@@ -65,9 +75,11 @@ template <class Hooks>
 class FanInSlots {
  public:
   // `slots` belong to all members of the node. `group` lists the members that are in the group,
-  // including `self`.
-  FanInSlots(std::vector<SharedSlot> slots, std::vector<uint32_t> group, uint32_t self)
-      : slots_(std::move(slots)), group_(std::move(group)), self_(self) {}
+  // including `self`. `commits` is the group's commit word (CommitWord), the same for all members;
+  // null if they complete nothing on the node.
+  FanInSlots(std::vector<SharedSlot> slots, std::vector<uint32_t> group, uint32_t self,
+             SharedWord* commits = nullptr)
+      : slots_(std::move(slots)), group_(std::move(group)), self_(self), commits_(commits) {}
 
   uint32_t self() const { return self_; }
   // Returns the number of members of the group on this node.
@@ -127,6 +139,10 @@ class FanInSlots {
   // Publish() or Release(), and empty its own slot with Revoke().
   std::vector<TakenPart> Take(uint64_t sequence) {
     std::vector<TakenPart> parts;
+    if (commits_ != nullptr) {
+      Hooks::Step();
+      seen_commit_ = commits_->load(std::memory_order_acquire);
+    }
     const std::optional<TakenPart> own = TakeSlot(self_, sequence);
     if (!own) return parts;
     parts.push_back(*own);
@@ -161,6 +177,44 @@ class FanInSlots {
     }
   }
 
+  // Completes the collective for all members of the group with this result, and publishes it.
+  // `parts` are what Take() returned, and must be the parts of all ranks of the group. Returns
+  // false if a member has revoked its part since Take(), or the result does not fit: then no member
+  // gets it, and the caller releases the parts.
+  bool Commit(const std::vector<TakenPart>& parts, const Result& result) {
+    const std::string bytes = EncodeResult(result);
+    SharedBytes& area = slots_[self_].result;
+    if (commits_ == nullptr || bytes.size() > area.capacity()) return false;
+    Hooks::Step();
+    area.Write(bytes, Hooks::Step);
+    uint64_t seen = seen_commit_;
+    const CommitWord committed = CommitWord::Of(seen).CommittedBy(self_, result.sequence);
+    Hooks::Step();
+    if (!commits_->compare_exchange_strong(seen, committed.bits(), std::memory_order_acq_rel)) {
+      return false;
+    }
+    for (const TakenPart& part : parts) {
+      if (part.member != self_) End(part, SlotState::kAnswered);
+    }
+    return true;
+  }
+
+  // Returns the result if a sender has committed this member's arrival at this number, or nullopt
+  // after making sure that no sender can do so any more. Call it after Revoke(), and before the
+  // member does anything else about the number. Nullopt too if the area holds no valid result.
+  std::optional<Result> TakeCommitted(uint64_t sequence) {
+    if (commits_ == nullptr) return std::nullopt;
+    Hooks::Step();
+    uint64_t bits = commits_->load(std::memory_order_acquire);
+    do {
+      const CommitWord word = CommitWord::Of(bits);
+      if (word.IsCommitOf(sequence)) return ReadResult(word.by, sequence);
+      Hooks::Step();
+    } while (!commits_->compare_exchange_weak(bits, CommitWord::Of(bits).Changed().bits(),
+                                              std::memory_order_acq_rel));
+    return std::nullopt;
+  }
+
   // Releases the parts, so that their owners make their own calls. Skips this member's own part.
   void Release(const std::vector<TakenPart>& parts) {
     for (const TakenPart& part : parts) {
@@ -172,13 +226,7 @@ class FanInSlots {
   // this slot's word, in state kAnswered. Returns false if another thread has revoked the slot.
   // Leaves `*result` at nullopt if there is no valid result for this number.
   bool TakeAnswer(SlotWord answered, uint64_t sequence, std::optional<Result>* result) {
-    if (answered.by < slots_.size()) {
-      Hooks::Step();
-      const std::optional<std::string> bytes = slots_[answered.by].result.Read(Hooks::Step);
-      std::atomic_thread_fence(std::memory_order_acquire);
-      if (bytes) *result = DecodeResult(*bytes);
-      if (*result && (*result)->sequence != sequence) result->reset();
-    }
+    *result = ReadResult(answered.by, sequence);
     return Change(self_, answered, answered.With(SlotState::kEmpty));
   }
 
@@ -203,6 +251,19 @@ class FanInSlots {
  private:
   SlotWord Load(uint32_t member, std::memory_order order) const {
     return SlotWord::Of(slots_[member].word->load(order));
+  }
+
+  // Returns what that member has published for this number, or nullopt if its area holds no valid
+  // result for it.
+  std::optional<Result> ReadResult(uint32_t by, uint64_t sequence) const {
+    if (by >= slots_.size()) return std::nullopt;
+    Hooks::Step();
+    const std::optional<std::string> bytes = slots_[by].result.Read(Hooks::Step);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    std::optional<Result> result;
+    if (bytes) result = DecodeResult(*bytes);
+    if (result && result->sequence != sequence) result.reset();
+    return result;
   }
 
   bool Change(uint32_t member, SlotWord from, SlotWord to) const {
@@ -254,6 +315,8 @@ class FanInSlots {
   std::vector<SharedSlot> slots_;
   const std::vector<uint32_t> group_;
   const uint32_t self_;
+  SharedWord* const commits_;
+  uint64_t seen_commit_ = 0;  // the commit word before the last Take()
 };
 
 }  // namespace muster::internal

@@ -6,11 +6,16 @@
 // arrives late, or gets an answer that no longer counts. These must hold:
 //   1. A sent part is, as a whole, what its owner has posted under that attempt. No arrival is
 //      taken twice under one attempt.
-//   2. A member that its node answers gets the result of the number that it has posted. The daemon
-//      has completed this number, under a session that was current when the part was sent.
+//   2. A member that its node answers gets the result of the number that it has posted. A sender
+//   has
+//      committed this number with the parts of all members, or the daemon has completed it, under a
+//      session that was current when the part was sent.
 //   3. However the other members end, no member waits longer than it takes to gather and to lose
 //      patience.
 //   4. A member that gives up is told if its arrival was taken.
+//   5. All members complete a number in one way: on the node, or by the daemon. While a member
+//   calls
+//      the daemon at a number, no sender commits it.
 //
 // A failing seed is printed. MUSTER_TEST_SEED=N runs only this seed.
 
@@ -61,12 +66,14 @@ class Schedule {
   explicit Schedule(uint64_t seed)
       : scheduler_(seed), size_(2 + scheduler_.Pick(2)), memory_(size_), members_(size_) {
     fault_free_ = scheduler_.Pick(4) == 0;
+    commits_ = scheduler_.Pick(3) > 0;
     std::vector<uint32_t> group;
     for (uint32_t m = 0; m < size_; ++m) group.push_back(m);
     for (uint32_t m = 0; m < size_; ++m) {
       std::vector<SharedSlot> slots;
       for (Memory& memory : memory_) slots.push_back(memory.slot());
-      members_[m].slots = std::make_unique<FanInSlots<ScheduledFutex>>(slots, group, m);
+      members_[m].slots = std::make_unique<FanInSlots<ScheduledFutex>>(
+          slots, group, m, commits_ ? &commit_word_ : nullptr);
       scheduler_.Add([this, m] { Live(m); });
     }
   }
@@ -92,6 +99,7 @@ class Schedule {
     uint64_t session = 1;
     uint32_t next = 0;  // number
     bool killed = false;
+    bool calls_alone = false;  // it waits for the daemon's answer to a call of its own
     std::map<uint64_t, std::string> posted;  // contents by attempt
     std::set<uint64_t> taken;                // attempts
     std::map<uint64_t, uint64_t> withdrawn;  // by number: below that attempt
@@ -101,10 +109,13 @@ class Schedule {
     bool counts = false;
   };
   using Parts = std::vector<TakenPart>;
+  enum class Way { kNone, kNode, kDaemon };
 
   static std::string ResultOf(uint64_t number) {
     return absl::StrCat("result of ", number, std::string(number * 70, '.'));
   }
+
+  static std::string NodeResultOf(uint64_t number) { return "on the node: " + ResultOf(number); }
 
   // ---- A member ----
 
@@ -156,21 +167,34 @@ class Schedule {
     Member& self = members_[m];
     switch (end.kind) {
       case FanInEnd::kAnswered:
+        if (end.answer == NodeResultOf(self.next)) return Complete(m, Way::kNode);
         EXPECT_TRUE(same_session) << "member " << m
                                   << " was answered after its arrival was revoked";
         EXPECT_TRUE(completed_.count(self.next)) << "member " << m << " op " << self.next;
         EXPECT_EQ(end.answer, ResultOf(self.next)) << "member " << m;
-        ++self.next;
-        return;
+        return Complete(m, Way::kDaemon);
       case FanInEnd::kDeadline:
         // The member asks which ranks are missing. If no rank is, it calls again, later.
         if (end.was_taken) self.withdrawn[self.next] = ++self.attempt;
         Withdraw(m, self.next);
-        if (completed_.count(self.next) > 0) ++self.next;
+        if (completed_.count(self.next) > 0) Complete(m, Way::kDaemon);
         return;
       case FanInEnd::kRevoked:
       case FanInEnd::kCallAlone:
         return CallAlone(m);
+    }
+  }
+
+  void Complete(uint32_t m, Way way) {
+    const uint32_t number = members_[m].next++;
+    Way& known = ways_[number];
+    EXPECT_TRUE(known == Way::kNone || known == way) << "member " << m << " op " << number;
+    known = way;
+    if (way == Way::kDaemon) return;
+    EXPECT_TRUE(commits_);
+    for (uint32_t other = 0; other < size_; ++other) {
+      const bool calls = members_[other].calls_alone && scheduler_.alive(other);
+      EXPECT_FALSE(calls && members_[other].next == number) << "member " << other;
     }
   }
 
@@ -179,11 +203,13 @@ class Schedule {
     Member& self = members_[m];
     ++own_calls_;
     ++self.attempt;
+    EXPECT_NE(ways_[self.next], Way::kNode) << "member " << m << " op " << self.next;
+    self.calls_alone = true;
     while (!broken_) {
       Arrive(m, self.next, self.attempt, self.session, instance_);
       if (completed_.count(self.next) > 0) {
-        ++self.next;
-        return;
+        self.calls_alone = false;
+        return Complete(m, Way::kDaemon);
       }
       InterleavingScheduler::Sleep(kMilli / 4);
       if (arrivals_[self.next].count(m) == 0) ++self.attempt;  // its session has ended
@@ -207,6 +233,9 @@ class Schedule {
 
   std::optional<Delivery> Send(uint32_t sender, const Parts& parts) {
     CheckParts(sender, parts);
+    if (commits_ && parts.size() == size_ && scheduler_.Pick(4) > 0) {
+      return Delivery{{}, NodeResultOf(parts[0].contribution.sequence), /*on_node=*/true};
+    }
     const uint64_t session = members_[sender].session;
     const int64_t until = scheduler_.now() + kTimes.patience;
     const uint32_t outcome = fault_free_ ? 9 : scheduler_.Pick(10);
@@ -320,6 +349,9 @@ class Schedule {
   InterleavingScheduler scheduler_;
   const uint32_t size_;
   bool fault_free_ = false;  // no faults, only calls
+  bool commits_ = false;     // senders may complete collectives on the node
+  SharedWord commit_word_{0};
+  std::map<uint64_t, Way> ways_;  // by number
   std::vector<Memory> memory_;
   std::vector<Member> members_;
   int own_calls_ = 0;

@@ -19,6 +19,7 @@ namespace {
 constexpr uint32_t kMembers = 4;
 constexpr uint64_t kNumbers = 1500;
 constexpr size_t kWords = 128;
+constexpr int64_t kDawdle = 30'000;  // nanoseconds by which a sender may be slow to commit
 
 struct Memory {
   alignas(64) SlotFutex word{0};
@@ -36,44 +37,69 @@ class Counter {
     here_.clear();
     ++number_;
   }
+  // Notes that a sender has committed the number on the node.
+  void Commit(uint64_t number) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    committed_.insert(number);
+    if (number != number_) return;
+    here_.clear();
+    ++number_;
+  }
   bool HasCompleted(uint64_t number) {
     std::lock_guard<std::mutex> lock(mutex_);
     return number < number_;
   }
+  bool WasCommitted(uint64_t number) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return committed_.count(number) > 0;
+  }
+  size_t commits() const { return committed_.size(); }
 
  private:
   std::mutex mutex_;
   uint64_t number_ = 0;
   std::set<uint32_t> here_;
+  std::set<uint64_t> committed_;
 };
 
 std::string ResultOf(uint64_t number) {
   return std::to_string(number) + std::string(number % 300, 'r');
 }
 
+std::string NodeResultOf(uint64_t number) { return "on the node: " + ResultOf(number); }
+
 class Member {
  public:
-  Member(std::vector<Memory>* memory, uint32_t self, Counter* counter)
-      : self_(self), counter_(counter), slots_(SlotsOf(memory), {0, 1, 2, 3}, self) {}
+  // Null `commits`: nothing completes on the node.
+  Member(std::vector<Memory>* memory, uint32_t self, Counter* counter, SharedWord* commits,
+         int64_t patience, uint64_t numbers)
+      : self_(self),
+        numbers_(numbers),
+        counter_(counter),
+        commits_(commits != nullptr),
+        slots_(SlotsOf(memory), {0, 1, 2, 3}, self, commits) {
+    times_.patience = patience;
+  }
 
   void Run() {
-    FanInTimes times;
-    times.patience = 20'000'000;
-    FanInRound<SharedFutex> round(&slots_, times);
-    for (uint64_t number = 0; number < kNumbers; ++number) {
+    FanInRound<SharedFutex> round(&slots_, times_);
+    for (uint64_t number = 0; number < numbers_; ++number) {
       Contribution contribution;
       contribution.sequence = number;
       contribution.attempt = number;
       contribution.payload = Payload(self_, number);
       ASSERT_TRUE(round.Begin(contribution, SharedFutex::Now() + 60'000'000'000));
       const FanInEnd end = round.Run([this](const auto& parts) { return Send(parts); });
-      if (end.kind == FanInEnd::kAnswered) {
+      if (end.kind == FanInEnd::kAnswered && end.answer == NodeResultOf(number)) {
+        counter_->Commit(number);
+      } else if (end.kind == FanInEnd::kAnswered) {
         EXPECT_EQ(end.answer, ResultOf(number));
         EXPECT_TRUE(counter_->HasCompleted(number));
       } else {
         EXPECT_EQ(end.kind, FanInEnd::kCallAlone);
         counter_->Arrive(number, self_);
         while (!counter_->HasCompleted(number)) std::this_thread::yield();
+        EXPECT_FALSE(counter_->WasCommitted(number)) << "member " << self_ << " op " << number;
       }
     }
   }
@@ -90,6 +116,16 @@ class Member {
 
   std::optional<Delivery> Send(const std::vector<TakenPart>& parts) {
     Delivery delivery;
+    if (commits_ && parts.size() == kMembers) {
+      for (const TakenPart& part : parts) {
+        EXPECT_EQ(part.contribution.payload, Payload(part.member, part.contribution.sequence));
+      }
+      const uint64_t number = parts[0].contribution.sequence;
+      const int64_t until = SharedFutex::Now() + static_cast<int64_t>(number % 5) * kDawdle;
+      while (SharedFutex::Now() < until) {
+      }
+      return Delivery{{}, NodeResultOf(number), /*on_node=*/true};
+    }
     for (uint32_t i = 0; i < parts.size(); ++i) {
       const Contribution& c = parts[i].contribution;
       EXPECT_EQ(c.payload, Payload(parts[i].member, c.sequence));
@@ -107,21 +143,45 @@ class Member {
   }
 
   const uint32_t self_;
+  const uint64_t numbers_;
   Counter* const counter_;
+  const bool commits_;
+  FanInTimes times_;
   FanInSlots<SharedFutex> slots_;
 };
 
-TEST(FanInThreadsTest, EveryMemberGetsEachResultInOrder) {
+// Runs all members through so many numbers. The patience is that of every other member.
+void RunMembers(Counter* counter, SharedWord* commits, int64_t patience, uint64_t numbers) {
   std::vector<Memory> memory(kMembers);
-  Counter counter;
   std::vector<std::unique_ptr<Member>> members;
   std::vector<std::thread> threads;
   for (uint32_t m = 0; m < kMembers; ++m) {
-    members.push_back(std::make_unique<Member>(&memory, m, &counter));
+    const int64_t own = m % 2 == 0 ? patience : 20'000'000;
+    members.push_back(std::make_unique<Member>(&memory, m, counter, commits, own, numbers));
   }
   for (auto& member : members) threads.emplace_back([&member] { member->Run(); });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_TRUE(counter.HasCompleted(kNumbers - 1));
+  EXPECT_TRUE(counter->HasCompleted(numbers - 1));
+}
+
+TEST(FanInThreadsTest, EveryMemberGetsEachResultInOrder) {
+  Counter counter;
+  RunMembers(&counter, nullptr, 20'000'000, kNumbers);
+}
+
+TEST(FanInThreadsTest, EveryMemberGetsEachCommittedResult) {
+  Counter counter;
+  SharedWord commits{0};
+  RunMembers(&counter, &commits, 20'000'000, kNumbers);
+  EXPECT_GT(counter.commits(), 0u);
+}
+
+// Impatient members revoke while the sender commits. A number is then committed for all of them, or
+// for none.
+TEST(FanInThreadsTest, ARevocationAndACommitExcludeEachOther) {
+  Counter counter;
+  SharedWord commits{0};
+  RunMembers(&counter, &commits, /*patience=*/1'000, kNumbers / 5);
 }
 
 }  // namespace
