@@ -29,7 +29,7 @@ void StoreOperations::TakeAnswer(v1::StoreAnswer answer) {
   const StoreCallId id = answer.operation();
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  const absl::Status status = StatusOf(answer);
+  const absl::Status status = AnswerStatus(answer);
   if (status.ok()) return End(id, std::move(answer));
   const bool given_up = absl::IsCancelled(status) && found->second.is_given_up();
   End(id, given_up ? GivenUp(found->second) : status);

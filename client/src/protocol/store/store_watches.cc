@@ -43,7 +43,7 @@ void StoreWatches::TakeAnswer(const v1::StoreAnswer& answer) {
   const auto watch = watches_.find(answer.operation());
   if (watch == watches_.end()) return;
   watch->second.sent_on = 0;  // the daemon has ended it
-  End(answer.operation(), StatusOf(answer));
+  End(answer.operation(), AnswerStatus(answer));
 }
 
 void StoreWatches::Take(v1::StoreWatchEvent event) {

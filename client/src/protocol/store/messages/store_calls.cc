@@ -125,7 +125,7 @@ std::string DescribeStoreCall(const StoreOperation& operation) {
                       others > 0 ? absl::StrCat(" and ", others, " more") : "", ")");
 }
 
-absl::Status StatusOf(const v1::StoreAnswer& answer) {
+absl::Status AnswerStatus(const v1::StoreAnswer& answer) {
   if (!answer.has_error()) return absl::OkStatus();
   return absl::Status(static_cast<absl::StatusCode>(answer.error().code()),
                       answer.error().message());

@@ -32,7 +32,7 @@ std::string QuoteKey(absl::string_view key);
 std::string DescribeStoreCall(const v1::StoreOperation& operation);
 
 // Returns the error of an answer, or OK.
-absl::Status StatusOf(const v1::StoreAnswer& answer);
+absl::Status AnswerStatus(const v1::StoreAnswer& answer);
 
 }  // namespace muster::internal
 
