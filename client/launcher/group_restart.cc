@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/rank_ranges.h"
+#include "client/launcher/process/kill_patience.h"
 #include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {
 
-constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Longer than MusterUseQuery needs. In a process that can start no more threads, a gRPC call never
 // returns.
 constexpr absl::Duration kQueryPatience = absl::Seconds(5);

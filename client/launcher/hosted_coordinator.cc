@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/launcher/process/kill_patience.h"
 #include "common/process/steady_now.h"
 
 namespace muster::launcher {
@@ -14,7 +15,6 @@ constexpr absl::Duration kPoll = absl::Milliseconds(5);
 constexpr absl::Duration kStartPatience = absl::Seconds(30);
 // Longer than musterd's own drain.
 constexpr absl::Duration kStopPatience = absl::Seconds(15);
-constexpr absl::Duration kKillPatience = absl::Seconds(5);
 
 }  // namespace
 

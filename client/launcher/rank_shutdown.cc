@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/rank_ranges.h"
+#include "client/launcher/process/kill_patience.h"
 #include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {
 
-constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Most ranks end on their own soon after another has failed. Then the summary tells enough.
 constexpr absl::Duration kAnnounceDelay = absl::Seconds(1);
 

@@ -16,17 +16,17 @@
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/process/signal_relay.h"
 #include "client/observe/bundle/bundle.h"
+#include "common/process/exit_codes.h"
 #include "common/process/steady_now.h"
 
 namespace muster::launcher {
 namespace {
 
-constexpr int kExitFailure = 1;
 // The poll interval for processes that are not children, whose end no signal announces.
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 // For a bundle: longer than the time to gather it and to wait for the verdict.
 constexpr absl::Duration kBundlePatience = absl::Seconds(30);
-constexpr absl::Duration kAnnounceDelay = absl::Seconds(1);
+constexpr absl::Duration kBundleAnnounceDelay = absl::Seconds(1);
 // Time for this process's threads to notice that their calls were cancelled.
 constexpr absl::Duration kClosePatience = absl::Seconds(1);
 // How long a rank has to exit after MPI_Abort(). MPICH 5 does so in milliseconds. MPICH 4.0 waits
@@ -117,7 +117,7 @@ void Supervisor::OnControl() {
   KillDescendants([] { return Leftovers{Descendants(getpid()), {}}; });
   coordinator_.Abandon();
   mpi_->RemoveFiles();
-  _exit(kExitFailure);
+  _exit(exit_codes::kFailed);
 }
 
 void Supervisor::OnSignal(int signal) {
@@ -210,7 +210,7 @@ void Supervisor::AwaitBundle() {
   bool announced = false;
   while (link_.writing_bundle() && signals_.count() == 0 && SteadyNow() < began + kBundlePatience) {
     loop_->Poll(kPollInterval);
-    if (announced || SteadyNow() < began + kAnnounceDelay) continue;
+    if (announced || SteadyNow() < began + kBundleAnnounceDelay) continue;
     announced = true;
     Say(absl::StrCat("waiting until the inspection of the hang is written to ", plan_.debug_dir,
                      ", ", absl::FormatDuration(kBundlePatience), " at most"));

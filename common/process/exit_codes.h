@@ -9,6 +9,9 @@ inline constexpr int kBadConfiguration = 64;
 inline constexpr int kPeerLost = 75;
 inline constexpr int kCoordinatorLost = 76;
 inline constexpr int kUnhealthyNode = 77;
+// A shell's own: the program is there and cannot be executed, or is not there.
+inline constexpr int kNotExecutable = 126;
+inline constexpr int kNotFound = 127;
 
 }  // namespace muster::exit_codes
 

@@ -12,6 +12,7 @@
 #include "client/cli/inquire/coordinator_query.h"
 #include "client/cli/inquire/coordinator_target.h"
 #include "client/cli/inquire/debug_report.h"
+#include "client/cli/inquire/message.h"
 #include "client/cli/inquire/status_report.h"
 #include "client/cli/inquire/tar.h"
 #include "client/cli/text/terminal_width.h"
@@ -29,20 +30,12 @@ using muster::v1::GetInquiryResponse;
 using muster::v1::GetStatusResponse;
 using observe::File;
 
-constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kPoll = absl::Milliseconds(200);
 constexpr absl::Duration kMaxWait = absl::Minutes(10);
 // Time to outwait an inquiry that the coordinator began on its own. It is open for at most 10 s,
 // and no other inquiry begins within 2 s of its start.
 constexpr absl::Duration kOtherInquiryPatience = absl::Seconds(15);
-
-void Say(absl::string_view text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
-
-int Fail(int exit_status, absl::string_view text) {
-  Say(text);
-  return exit_status;
-}
 
 std::string NoVerdictReason(const std::string& address, const absl::Status& error) {
   if (!absl::IsUnimplemented(error)) return NoAnswerReason(address, error, kCallTimeout);
@@ -198,19 +191,19 @@ int Debug(const CoordinatorTarget& target, const DebugFlags& flags, absl::Durati
   DebugInquiry debug_inquiry(target, flags, wait);
   if (absl::Status s = debug_inquiry.Run(); !s.ok()) {
     const std::string address = target.address.ToString();
-    return Fail(kExitFailure, absl::StrCat("no verdict from the coordinator at ", address, ": ",
-                                           NoVerdictReason(address, s)));
+    return Fail(exit_codes::kFailed, absl::StrCat("no verdict from the coordinator at ", address,
+                                                  ": ", NoVerdictReason(address, s)));
   }
   // Standard output may carry the tar.
   std::ostream& out = flags.output == "-" ? std::cerr : std::cout;
   out << DebugReport(debug_inquiry.inquiry(), debug_inquiry.status(), TerminalWidth())
       << std::flush;
   const absl::StatusOr<std::vector<File>> files = Bundle(&debug_inquiry);
-  if (!files.ok()) return Fail(kExitFailure, files.status().message());
+  if (!files.ok()) return Fail(exit_codes::kFailed, files.status().message());
   const absl::StatusOr<std::string> written =
       Write(flags.output, observe::BundleName(launcher::BeganAt(debug_inquiry.inquiry().inquiry())),
             *files);
-  if (!written.ok()) return Fail(kExitFailure, written.status().message());
+  if (!written.ok()) return Fail(exit_codes::kFailed, written.status().message());
   if (flags.output != "-") out << "\nthe bundle is in " << *written << "\n";
   return 0;
 }
@@ -228,7 +221,8 @@ absl::StatusOr<absl::Duration> ParseWait(const std::string& text) {
 int RunDebugCommand(const DebugFlags& flags) {
   const absl::StatusOr<std::vector<CoordinatorTarget>> targets =
       FindCoordinatorTargets(flags.coordinator, flags.job, flags.credentials);
-  if (absl::IsNotFound(targets.status())) return Fail(kExitFailure, targets.status().message());
+  if (absl::IsNotFound(targets.status()))
+    return Fail(exit_codes::kFailed, targets.status().message());
   if (!targets.ok()) return Fail(exit_codes::kBadConfiguration, targets.status().message());
   const absl::StatusOr<absl::Duration> wait = ParseWait(flags.wait);
   absl::Status usable = wait.status();

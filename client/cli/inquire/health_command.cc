@@ -7,18 +7,12 @@
 #include "absl/time/time.h"
 #include "client/cli/flags/coordinator_flag.h"
 #include "client/cli/inquire/coordinator_query.h"
+#include "client/cli/inquire/message.h"
 #include "client/launcher/coordinator/coordinator_client.h"
 #include "common/process/exit_codes.h"
 
 namespace muster::cli {
 namespace {
-
-constexpr int kExitFailure = 1;
-
-int Fail(int exit_status, absl::string_view text) {
-  std::cerr << absl::StrCat("muster: ", text, "\n");
-  return exit_status;
-}
 
 absl::Status CheckFlags(const HealthFlags& flags, absl::Duration* timeout) {
   const absl::Status address = RequireCoordinator(flags.coordinator).status();
@@ -44,7 +38,7 @@ int RunHealthCommand(HealthFlags flags) {
   const absl::Status health =
       launcher::CoordinatorClient(flags.coordinator, flags.credentials).CheckHealth(timeout);
   if (health.ok()) return 0;
-  return Fail(kExitFailure,
+  return Fail(exit_codes::kFailed,
               absl::StrCat("the coordinator at ", flags.coordinator, " does not serve: ",
                            NoAnswerReason(flags.coordinator, health, timeout)));
 }

@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/cli/inquire/message.h"
 #include "client/cli/inquire/status_report.h"
 #include "client/cli/text/terminal_width.h"
 #include "common/process/exit_codes.h"
@@ -36,11 +37,6 @@ namespace {
 using journal::ReplayLimit;
 using journal::ReplayResult;
 using nlohmann::json;
-
-int Fail(int exit_status, absl::string_view text) {
-  std::cerr << absl::StrCat("muster: ", text, "\n");
-  return exit_status;
-}
 
 // Parses "end", "+1m30s" or "2026-11-22T20:15:00Z".
 absl::StatusOr<ReplayLimit> ParseLimit(const std::string& text) {

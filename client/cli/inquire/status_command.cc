@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "client/cli/inquire/coordinator_query.h"
 #include "client/cli/inquire/coordinator_target.h"
+#include "client/cli/inquire/message.h"
 #include "client/cli/inquire/status_report.h"
 #include "client/cli/text/terminal_width.h"
 #include "client/launcher/coordinator/coordinator_client.h"
@@ -23,8 +24,7 @@ namespace {
 
 using muster::v1::GetStatusResponse;
 
-constexpr int kExitFailure = 1;
-constexpr absl::Duration kCallTimeout = absl::Seconds(3);
+constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
 constexpr absl::Duration kMinInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
@@ -36,11 +36,6 @@ absl::StatusOr<absl::Duration> WatchInterval(const std::string& text) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--watch is '", text, "'; expected a duration of 100ms or more, such as 2s"));
-}
-
-int Fail(int exit_status, absl::string_view text) {
-  std::cerr << absl::StrCat("muster: ", text, "\n");
-  return exit_status;
 }
 
 absl::StatusOr<std::string> Text(const GetStatusResponse& status, bool json) {
@@ -64,19 +59,19 @@ void Show(const std::string& text, bool redraw) {
 
 std::string NoStatusMessage(const HostPort& address, const absl::Status& why) {
   return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
-                      NoAnswerReason(address.ToString(), why, kCallTimeout));
+                      NoAnswerReason(address.ToString(), why, kStatusTimeout));
 }
 
 int ShowOnce(const CoordinatorTarget& target, const StatusFlags& flags) {
   launcher::CoordinatorClient client(target.address.ToString(), target.credentials);
   const absl::StatusOr<GetStatusResponse> status =
-      client.GetStatus(kCallTimeout, /*wait_for_connection=*/false, flags.job,
+      client.GetStatus(kStatusTimeout, /*wait_for_connection=*/false, flags.job,
                        /*with_timeline=*/flags.json);
   const absl::StatusOr<std::string> text =
       status.ok() ? Text(*status, flags.json) : status.status();
-  if (!text.ok()) return Fail(kExitFailure, NoStatusMessage(target.address, text.status()));
+  if (!text.ok()) return Fail(exit_codes::kFailed, NoStatusMessage(target.address, text.status()));
   Show(*text, /*redraw=*/false);
-  return flags.exit_code && HasFailed(*status) ? kExitFailure : 0;
+  return flags.exit_code && HasFailed(*status) ? exit_codes::kFailed : 0;
 }
 
 int ShowAll(const std::vector<CoordinatorTarget>& all, const StatusFlags& flags) {
@@ -104,11 +99,11 @@ class Watch {
   int Run() {
     while (std::cout) {
       const absl::StatusOr<GetStatusResponse> status = client_.GetStatus(
-          kCallTimeout, /*wait_for_connection=*/false, job_, /*with_timeline=*/json_);
+          kStatusTimeout, /*wait_for_connection=*/false, job_, /*with_timeline=*/json_);
       const absl::StatusOr<std::string> text = status.ok() ? Text(*status, json_) : status.status();
       text.ok() ? OnStatus(*text) : OnFailure(text.status());
       if (status.ok() && ends_with_job_ && HasEnded(*status)) {
-        return HasFailed(*status) ? kExitFailure : 0;
+        return HasFailed(*status) ? exit_codes::kFailed : 0;
       }
       absl::SleepFor(interval_);
     }
@@ -174,7 +169,8 @@ int RunStatusCommand(const StatusFlags& flags) {
   if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
   const absl::StatusOr<std::vector<CoordinatorTarget>> targets =
       FindCoordinatorTargets(flags.coordinator, flags.job, flags.credentials);
-  if (absl::IsNotFound(targets.status())) return Fail(kExitFailure, targets.status().message());
+  if (absl::IsNotFound(targets.status()))
+    return Fail(exit_codes::kFailed, targets.status().message());
   if (!targets.ok()) return Fail(exit_codes::kBadConfiguration, targets.status().message());
   absl::Status usable = CheckWatch(flags, *targets);
   if (usable.ok()) usable = PrepareForQueries(GivenCredentials(flags));

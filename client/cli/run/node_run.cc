@@ -13,9 +13,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kExitFailure = 1;
-constexpr int kExitNotExecutable = 126;
-constexpr int kExitNotFound = 127;
 constexpr absl::Duration kFlushPatience = absl::Seconds(1);
 // For log files, whose file system may hang.
 constexpr absl::Duration kLogPatience = absl::Seconds(10);
@@ -45,7 +42,7 @@ int NodeRun::Run() {
 
 int NodeRun::ExitStatus() const {
   const int status = supervisor_.outcome().ExitStatus();
-  return status == 0 && output_.lost() ? kExitFailure : status;
+  return status == 0 && output_.lost() ? exit_codes::kFailed : status;
 }
 
 // Returns the exit status for a run that could not start, as a shell does for a program that it
@@ -54,9 +51,9 @@ int NodeRun::Refuse(const absl::Status& status) {
   if (absl::IsCancelled(status)) {
     return launcher::ShellStatus({true, *supervisor_.first_ending_signal()});
   }
-  if (absl::IsNotFound(status)) return kExitNotFound;
+  if (absl::IsNotFound(status)) return exit_codes::kNotFound;
   if (absl::IsResourceExhausted(status)) return exit_codes::kUnhealthyNode;
-  return absl::IsPermissionDenied(status) ? kExitNotExecutable : kExitFailure;
+  return absl::IsPermissionDenied(status) ? exit_codes::kNotExecutable : exit_codes::kFailed;
 }
 
 void NodeRun::AwaitOutput() {

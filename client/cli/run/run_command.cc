@@ -37,9 +37,6 @@ namespace {
 using launcher::Leftovers;
 using launcher::ProcessInfo;
 
-constexpr int kExitFailure = 1;
-constexpr int kExitNotExecutable = 126;
-constexpr int kExitNotFound = 127;
 constexpr char kSupervisorName[] = "rank-supervisor";  // 15 characters, the kernel's limit
 constexpr char kLoopback[] = "127.0.0.1";
 
@@ -55,7 +52,7 @@ void Refuse(const std::string& text) {
 int RefuseStart(int error, absl::string_view what) {
   const absl::Status status = launcher::StartError(error, what);
   Refuse(std::string(status.message()));
-  return absl::IsResourceExhausted(status) ? exit_codes::kUnhealthyNode : kExitFailure;
+  return absl::IsResourceExhausted(status) ? exit_codes::kUnhealthyNode : exit_codes::kFailed;
 }
 
 // Blocks the signals that the launcher waits for, and returns them.
@@ -86,7 +83,7 @@ int Supervise(LaunchPlan plan, const std::string& program, int control_fd) {
   launcher::BecomeSubreaper();
   if (absl::Status chosen = ChooseMpi(program, &plan); !chosen.ok()) {
     Refuse(std::string(chosen.message()));
-    return kExitFailure;
+    return exit_codes::kFailed;
   }
   prctl(PR_SET_PDEATHSIG, SIGCONT);  // wakes a stopped supervisor when the launcher dies
   return NodeRun(std::move(plan), program, control_fd).Run();
@@ -229,12 +226,12 @@ int RunRunCommand(LaunchPlan plan, int argc, char** argv) {
     if (plan.coordinator_given && FillCredentials(&plan.job.credentials).ok()) {
       launcher::ReportNotStarted(plan.job, why);
     }
-    return absl::IsNotFound(program.status()) ? kExitNotFound : kExitNotExecutable;
+    return absl::IsNotFound(program.status()) ? exit_codes::kNotFound : exit_codes::kNotExecutable;
   }
   if (!plan.coordinator_given) {
     if (absl::Status found = FindCoordinator(&plan); !found.ok()) {
       Refuse(std::string(found.message()));
-      return kExitFailure;
+      return exit_codes::kFailed;
     }
   } else if (absl::Status usable = FillCredentials(&plan.job.credentials); !usable.ok()) {
     Refuse(std::string(usable.message()));

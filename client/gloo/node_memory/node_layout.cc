@@ -4,11 +4,10 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "client/gloo/node_memory/cache_line.h"
 
 namespace muster::internal {
 namespace {
-
-constexpr size_t kCacheLine = 64;
 
 // Returns share `index` of `shares` even shares of `whole`.
 Piece EvenShare(const Piece& whole, size_t index, size_t shares) {

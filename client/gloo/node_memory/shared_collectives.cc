@@ -4,10 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "client/gloo/node_memory/cache_line.h"
+
 namespace muster::internal {
 namespace {
 
-constexpr size_t kCacheLine = 64;
 constexpr size_t kPage = 4096;
 
 // The approximate size of the slots of all ranks together, which should fit in the processors'

@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "client/gloo/endings/exception.h"
+#include "client/gloo/node_memory/cache_line.h"
 #include "client/src/node/futex.h"
 
 namespace muster::internal {
 namespace {
-
-constexpr size_t kCacheLine = 64;
 
 // The time after which a sleeping rank checks on its own, since the rank that should wake it may
 // have died.

@@ -17,6 +17,10 @@
 
 namespace muster::launcher {
 
+// The timeout of calls that a launcher makes in the background. A coordinator that does not answer
+// for so long is not reachable.
+inline constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+
 // The blocking calls of launchers and the command line to the coordinator. Each call blocks until
 // the answer comes or `timeout` has passed. It returns the coordinator's status, or UNAVAILABLE or
 // DEADLINE_EXCEEDED if the coordinator cannot be reached. A failed call is not retried, except with

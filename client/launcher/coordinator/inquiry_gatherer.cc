@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/launcher/coordinator/coordinator_client.h"
 #include "client/launcher/coordinator/verdict_file.h"
 #include "client/observe/bundle/bundle_folder.h"
 #include "common/process/start_thread.h"
@@ -19,7 +20,6 @@ using muster::v1::Inquiry;
 using muster::v1::ReportInquiryRequest;
 using observe::File;
 
-constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr int kMaxBundles = 10;
 // Time for the other nodes' reports, on which the verdict depends.
 constexpr absl::Duration kVerdictPatience = absl::Seconds(15);

@@ -27,7 +27,6 @@ using muster::v1::ReportInquiryRequest;
 
 // How long one GetInquiry call waits. Between calls, the thread notes which ranks stand still.
 constexpr absl::Duration kWait = absl::Seconds(5);
-constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr std::chrono::seconds kRetryPause{1};
 constexpr size_t kIdBytes = 16;
 

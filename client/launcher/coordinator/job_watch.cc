@@ -17,7 +17,6 @@ namespace {
 
 using muster::v1::GetStatusResponse;
 
-constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 constexpr absl::Duration kMinInterval = absl::Seconds(2);
 constexpr absl::Duration kMaxInterval = absl::Minutes(1);

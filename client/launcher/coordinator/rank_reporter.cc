@@ -18,11 +18,11 @@
 namespace muster::launcher {
 namespace {
 
-constexpr absl::Duration kCallTimeout = absl::Seconds(1);
+constexpr absl::Duration kReportTimeout = absl::Seconds(1);
 // Timeout of the last attempt. It is longer because on a busy machine a second can pass before the
 // call is even sent, and other nodes would wait for ranks whose end is never reported.
 constexpr absl::Duration kLastCallTimeout = absl::Seconds(4);
-constexpr std::chrono::milliseconds kRetryPause{50};  // five seconds for kTries in all
+constexpr std::chrono::milliseconds kReportPause{50};  // five seconds for kTries in all
 constexpr int kTries = 100;
 
 struct Stopped {
@@ -135,7 +135,7 @@ void RankReporter::Flush() {
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->last_try = true;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, absl::ToChronoMilliseconds(kCallTimeout + kLastCallTimeout),
+  state_->changed.wait_for(lock, absl::ToChronoMilliseconds(kReportTimeout + kLastCallTimeout),
                            [this] { return state_->reports.empty(); });
 }
 
@@ -150,10 +150,11 @@ void RankReporter::Run(const std::shared_ptr<State>& state) {
     const bool last_try = state->last_try;
     lock.unlock();
     const absl::Status sent =
-        state->Send(&client, report, last_try ? kLastCallTimeout : kCallTimeout);
+        state->Send(&client, report, last_try ? kLastCallTimeout : kReportTimeout);
     lock.lock();
     if (NotDelivered(sent) && !last_try && ++state->reports.front().tries < kTries) {
-      state->changed.wait_for(lock, kRetryPause, [&] { return state->stopped || state->last_try; });
+      state->changed.wait_for(lock, kReportPause,
+                              [&] { return state->stopped || state->last_try; });
       continue;
     }
     state->reports.pop_front();

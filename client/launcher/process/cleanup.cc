@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/launcher/process/kill_patience.h"
 
 namespace muster::launcher {
 namespace {
 
-constexpr absl::Duration kKillPatience = absl::Seconds(5);
 constexpr absl::Duration kUndecidedPatience = absl::Seconds(2);
 
 std::string Names(const std::vector<ProcessInfo>& processes) {

@@ -15,7 +15,7 @@
 namespace muster::internal {
 namespace {
 
-constexpr char kTypeName[] = "Communicator::Create(NCCL id)";
+constexpr char kIdTypeName[] = "Communicator::Create(NCCL id)";
 constexpr int kDefaultRanksPerId = 128;
 
 // Returns a new id, or the error, packed. NCCL opens a listening socket and a thread for each id,
@@ -48,7 +48,7 @@ absl::StatusOr<ncclUniqueId> ReadId(const Group& group, int creator, absl::strin
 absl::StatusOr<std::vector<ncclUniqueId>> ShareOneId(const Group& group, const Deadline& deadline) {
   const std::string own = group.rank() == 0 ? CreateId() : "";
   const absl::StatusOr<std::string> packed =
-      group.BroadcastBytes(own, 0, kTypeName, deadline.Remaining());
+      group.BroadcastBytes(own, 0, kIdTypeName, deadline.Remaining());
   if (!packed.ok()) return packed.status();
   const absl::StatusOr<ncclUniqueId> id = ReadId(group, 0, *packed);
   if (!id.ok()) return id.status();
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<ncclUniqueId>> ShareManyIds(const Group& group, int r
                                                        const Deadline& deadline) {
   const std::string own = group.rank() % ranks_per_id == 0 ? CreateId() : "";
   const absl::StatusOr<std::vector<std::string>> packed =
-      group.AllGatherBytes(own, kTypeName, deadline.Remaining());
+      group.AllGatherBytes(own, kIdTypeName, deadline.Remaining());
   if (!packed.ok()) return packed.status();
   std::vector<ncclUniqueId> ids;
   for (int creator = 0; creator < group.size(); creator += ranks_per_id) {

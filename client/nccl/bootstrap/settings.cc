@@ -88,18 +88,18 @@ std::string HomeOfUser() {
   return found == nullptr || found->pw_dir == nullptr ? "" : found->pw_dir;
 }
 
-std::string Environment(const char* name) {
+std::string VariableOrEmpty(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
 std::vector<std::string> ConfigurationFiles() {
   std::vector<std::string> files;
-  const std::string named = Environment("NCCL_CONF_FILE");
+  const std::string named = VariableOrEmpty("NCCL_CONF_FILE");
   if (!named.empty() && LoadedNcclVersion() >= kConfFileNcclVersion) {
     files.push_back(named);
   } else {
-    for (const std::string& home : {HomeOfUser(), Environment("HOME")}) {
+    for (const std::string& home : {HomeOfUser(), VariableOrEmpty("HOME")}) {
       if (!home.empty()) files.push_back(absl::StrCat(home, "/.nccl.conf"));
     }
   }

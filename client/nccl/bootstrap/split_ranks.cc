@@ -13,7 +13,7 @@
 namespace muster::internal {
 namespace {
 
-constexpr char kTypeName[] = "NcclCommunicator::Split()";
+constexpr char kSplitTypeName[] = "NcclCommunicator::Split()";
 
 std::string RanksText(const SplitRanks& part) {
   if (part.empty()) return "no part";
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<SplitRanks>> ExchangeSplitRanks(const Group& group,
                                                            const absl::StatusOr<SplitRanks>& own,
                                                            const Deadline& deadline) {
   const absl::StatusOr<std::vector<std::string>> packed =
-      group.AllGatherBytes(Pack(own), kTypeName, deadline.Remaining());
+      group.AllGatherBytes(Pack(own), kSplitTypeName, deadline.Remaining());
   if (!own.ok()) return own.status();
   if (!packed.ok()) return packed.status();
   std::vector<SplitRanks> parts;

@@ -16,7 +16,7 @@
 namespace muster::observe {
 namespace {
 
-constexpr size_t kMaxSmallBytes = 16 << 10;
+constexpr size_t kMaxNodeFileBytes = 16 << 10;
 constexpr size_t kMaxRasBytes = 512 << 10;
 
 std::string DescribeDisk(const std::string& path) {
@@ -68,7 +68,7 @@ File QueryNccl(const std::vector<pid_t>& ranks, absl::Duration timeout) {
 std::vector<File> NodeFiles(const std::vector<pid_t>& ranks, absl::Duration timeout) {
   std::vector<File> files;
   const auto add = [&](const std::string& name, const std::string& path) {
-    std::string text = ReadFile(path, kMaxSmallBytes);
+    std::string text = ReadFile(path, kMaxNodeFileBytes);
     if (!text.empty()) files.push_back({name, std::move(text)});
   };
   add("kernel.txt", "/proc/version");

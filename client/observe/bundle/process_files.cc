@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxThreadsBytes = 64 << 10;
 constexpr size_t kMaxDescriptors = 512;
-constexpr size_t kMaxSmallBytes = 16 << 10;
+constexpr size_t kMaxProcessFileBytes = 16 << 10;
 constexpr size_t kMaxEnvironmentBytes = 1 << 20;  // before Fingerprint() selects
 
 std::vector<std::string> ZeroEnded(const std::string& text) {
@@ -45,7 +45,7 @@ std::string DescribeThread(pid_t pid, const ThreadStat& thread, int cpu_percent)
   absl::StrAppend(&text, "\n");
   // Only root can read it.
   const std::string stack =
-      ReadFile(absl::StrCat("/proc/", pid, "/task/", thread.tid, "/stack"), kMaxSmallBytes);
+      ReadFile(absl::StrCat("/proc/", pid, "/task/", thread.tid, "/stack"), kMaxProcessFileBytes);
   const std::string function = KernelFunctionOf(pid, thread.tid);
   if (stack.empty() && !function.empty()) absl::StrAppend(&text, "  at ", function, "()\n");
   for (absl::string_view line : absl::StrSplit(stack, '\n', absl::SkipEmpty())) {
@@ -83,13 +83,14 @@ std::string DescribeDescriptors(pid_t pid) {
 std::vector<File> ProcessFiles(pid_t pid, const std::vector<std::pair<ThreadStat, int>>& threads) {
   const std::string proc = absl::StrCat("/proc/", pid, "/");
   const auto lines = [](const std::vector<std::string>& all) {
-    return TruncateText(absl::StrCat(absl::StrJoin(all, "\n"), "\n"), kMaxSmallBytes);
+    return TruncateText(absl::StrCat(absl::StrJoin(all, "\n"), "\n"), kMaxProcessFileBytes);
   };
   std::vector<File> files;
   files.push_back({"threads.txt", DescribeThreads(pid, threads)});
-  files.push_back({"descriptors.txt", TruncateText(DescribeDescriptors(pid), kMaxSmallBytes)});
-  files.push_back({"status.txt", ReadFile(proc + "status", kMaxSmallBytes)});
-  files.push_back({"limits.txt", ReadFile(proc + "limits", kMaxSmallBytes)});
+  files.push_back(
+      {"descriptors.txt", TruncateText(DescribeDescriptors(pid), kMaxProcessFileBytes)});
+  files.push_back({"status.txt", ReadFile(proc + "status", kMaxProcessFileBytes)});
+  files.push_back({"limits.txt", ReadFile(proc + "limits", kMaxProcessFileBytes)});
   files.push_back(
       {"environment.txt",
        lines(Fingerprint(ZeroEnded(ReadFile(proc + "environ", kMaxEnvironmentBytes))))});
