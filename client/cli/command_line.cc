@@ -55,6 +55,10 @@ void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
                   "system and GPUs (default: host name and boot id)")
       ->type_name("ID")
       ->envname("MUSTER_NODE_ID");
+  run->add_option("--bind-to", flags->bind_to,
+                  "Bind each rank to CPUs, near its GPU: core, a core of its own with all its "
+                  "hardware threads; numa, all cores of a NUMA node; none (default none)")
+      ->type_name("TARGET");
   run->add_option("--coordinator", flags->coordinator,
                   "Join the musterd at host:port or [ipv6]:port (default: MUSTER_COORDINATOR; else "
                   "start one)")
@@ -351,6 +355,7 @@ int Refuse(const std::string& text, const std::string& command) {
 std::vector<ValueCompletion> CompletedValues(const CLI::App& app) {
   const std::string jobs = "muster completion jobs 2> /dev/null";
   return {{"run", "--nproc-per-node", {"gpu", "cpu", "auto"}, ""},
+          {"run", "--bind-to", {"none", "core", "numa"}, ""},
           {"run", "--restart", {"group", "rank", "auto"}, ""},
           {"status", "--job", {}, jobs},
           {"debug", "--job", {}, jobs},

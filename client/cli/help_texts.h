@@ -30,7 +30,7 @@ MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT,
 is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
 LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
 (--master-port); no process listens there until the program does. PYTHONUNBUFFERED is 1 unless it is
-set. With --pmi=on it has PMI_FD, PMI_RANK, PMI_SIZE, PMI_ID, MPI_LOCALRANKID and MPI_LOCALNRANKS, as
+set. MUSTER_BIND_TO is core or numa if the rank is bound. With --pmi=on it has PMI_FD, PMI_RANK, PMI_SIZE, PMI_ID, MPI_LOCALRANKID and MPI_LOCALNRANKS, as
 under MPICH's mpiexec, or, if the program is linked with Open MPI and with --pmi=pmix, PMIX_NAMESPACE,
 PMIX_RANK and others of a PMIx server. On a terminal, or with --pty, a rank's standard output and error are a
 pseudo-terminal that is as wide as yours less the prefix.
@@ -50,7 +50,7 @@ leaves in the background get SIGTERM when it is restarted and when the run ends,
 Exit status: 0 if every rank exited with 0, or was successfully restarted; otherwise the status of
 the guilty rank, the first rank that failed with a code other than 75 and 76 (128 + N if signal N
 killed it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
-output was lost; 64 for invalid arguments, or a token file or certificate that cannot be used; 77 if
+output was lost, or --bind-to cannot be done here; 64 for invalid arguments, or a token file or certificate that cannot be used; 77 if
 this node cannot start the ranks (too many processes or open files); 126 or 127 if the program
 cannot be executed or found; 141 if no process reads the output any more. The reason also goes to the
 file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where there is one.)";

@@ -93,11 +93,16 @@ std::string RuntimeDirectory() {
   return IsFolder(user) ? user + "/muster" : absl::StrCat("/tmp/muster-", geteuid());
 }
 
+std::string MakeRuntimeDirectory() {
+  std::string folder = RuntimeDirectory();
+  mkdir(folder.c_str(), S_IRWXU);
+  return IsSafeFolder(folder) ? folder : "";
+}
+
 std::unique_ptr<CoordinatorRegistration> CoordinatorRegistration::Add(
     const LocalCoordinator& coordinator) {
-  const std::string folder = RuntimeDirectory();
-  mkdir(folder.c_str(), S_IRWXU);
-  if (!IsSafeFolder(folder)) return nullptr;
+  const std::string folder = MakeRuntimeDirectory();
+  if (folder.empty()) return nullptr;
   std::string path = absl::StrCat(folder, "/", kTemporaryName);
   const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return nullptr;

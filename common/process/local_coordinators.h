@@ -19,6 +19,10 @@ struct LocalCoordinator {
 // XDG_RUNTIME_DIR or /run/user/UID, else /tmp/muster-UID.
 std::string RuntimeDirectory();
 
+// Creates the folder if needed. Returns its path, or "" if it cannot be made or other users may
+// write to it.
+std::string MakeRuntimeDirectory();
+
 // An entry in that list, for the lifetime of this object and its process. The entry is a locked
 // file. A file that no process has locked was left behind, and counts as no entry.
 class CoordinatorRegistration {

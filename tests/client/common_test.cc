@@ -16,6 +16,8 @@
 #include "client/src/base/outcome.h"
 #include "client/src/environment/identity.h"
 #include "client/src/environment/process_fingerprint.h"
+#include "common/process/cpu_affinity.h"
+#include "common/text/number_ranges.h"
 #include "common/text/utf8.h"
 #include "muster/call_options.h"
 #include "muster/log.h"
@@ -100,6 +102,14 @@ TEST(IdentityTest, FirstJobOfAProcessHasTheGivenSecret) {
   EXPECT_NE(second.incarnation, first.incarnation);
   EXPECT_LT(first.start_time_micros, second.start_time_micros);
   EXPECT_EQ(first.pid, getpid());
+}
+
+TEST(IdentityTest, HasTheCpusOfABoundProcessOnly) {
+  unsetenv("MUSTER_BIND_TO");
+  EXPECT_EQ(NextIdentity({}).cpus, "");
+  setenv("MUSTER_BIND_TO", "core", 1);
+  EXPECT_EQ(NextIdentity({}).cpus, NumberRanges(CpusOf(getpid())));
+  unsetenv("MUSTER_BIND_TO");
 }
 
 TEST(IdentityTest, NodeIsMoreThanItsName) {

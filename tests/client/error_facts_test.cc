@@ -11,7 +11,6 @@
 #include "absl/strings/cord.h"
 #include "client/src/base/error_note.h"
 #include "client/src/base/outcome.h"
-#include "client/src/base/rank_ranges.h"
 #include "muster/exit_code.h"
 
 namespace muster::internal {
@@ -117,18 +116,6 @@ TEST(ErrorFactsTest, OutliveOtherWordsAndOtherProcesses) {
   EXPECT_EQ(UnpackStatus(PackStatus(absl::AbortedError("a\nb"))), absl::AbortedError("a\nb"));
   EXPECT_EQ(UnpackStatus(PackStatus(absl::OkStatus())), absl::OkStatus());
   EXPECT_EQ(UnpackStatus("").code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(RankRangesTest, AreReadAsTheyAreWritten) {
-  const std::vector<int> ranks = {0, 1, 3, 8, 9, 10};
-  EXPECT_EQ(RankRanges(ranks), "0-1,3,8-10");
-  EXPECT_EQ(ParseRankRanges("0-1,3,8-10"), ranks);
-  EXPECT_EQ(ParseRankRanges("0-1,3,8-10,..."), ranks) << "a text that leaves out the rest";
-  for (const std::string text :
-       {"", ",", "...", "1,", "1,,2", "2,1", "1,1", "3-1", "-1", "1--2", "+1", " 1", "1-2-3", "x",
-        "0-1000000", "0-2147483647", "99999999999"}) {
-    EXPECT_THAT(ParseRankRanges(text), IsEmpty()) << text;
-  }
 }
 
 }  // namespace

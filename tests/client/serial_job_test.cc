@@ -217,8 +217,8 @@ TEST(SerialJobTest, GroupsAndTheirArguments) {
 
 TEST(SerialJobTest, ArgumentsAreChecked) {
   const auto job = JoinSerial();
-  EXPECT_THAT(Message(job->Broadcast(1, 1)), HasSubstr("root 1 is out of range"));
-  EXPECT_THAT(Message(job->Gather(1, -1)), HasSubstr("root -1 is out of range"));
+  EXPECT_THAT(Message(job->Broadcast(1, 1)), HasSubstr("Broadcast(int32): root 1 is out of range"));
+  EXPECT_THAT(Message(job->Gather(1, -1)), HasSubstr("Gather(int32): root -1 is out of range"));
   EXPECT_THAT(Message(job->Barrier("two\nlines")), HasSubstr("control character"));
   EXPECT_THAT(Message(job->Barrier("", {absl::InfiniteDuration()})), HasSubstr("deadline"));
   EXPECT_THAT(Message(job->Barrier("", {-absl::Seconds(1)})), HasSubstr("-1s"));

@@ -10,7 +10,7 @@ THIRD_PARTY, INSTALL_DEPS = sys.argv.pop(1), sys.argv.pop(1)
 
 # Packages that only build, or that only examples and tests are linked with.
 NOT_INSIDE = {"g++", "bazel-bootstrap", "bazel-rules-java", "bazel-rules-proto", "protobuf-compiler",
-              "protobuf-compiler-grpc", "libcsv-dev"}
+              "protobuf-compiler-grpc", "libcsv-dev", "libhwloc-dev"}
 # Packages whose names contain a version.
 NAMES = {"libboost-dev": "libboost*-dev"}
 

@@ -141,25 +141,36 @@ bool NeedsHostColumn(const GetStatusResponse& status, const NodeNames& names) {
   return !named && hosts.size() > 1;
 }
 
+// Returns whether a launcher has bound a member to CPUs.
+bool NeedsCpusColumn(const GetStatusResponse& status) {
+  return std::any_of(status.members().begin(), status.members().end(),
+                     [](const auto& member) { return !member.cpus().empty(); });
+}
+
 // `brief` leaves out columns for narrow terminals.
 TextTable MembersTable(const GetStatusResponse& status, const NodeNames& names, bool brief) {
   const bool hosts = NeedsHostColumn(status, names);
+  const bool has_cpus = NeedsCpusColumn(status);
   const auto row = [&](std::string rank, std::string node, std::string host, std::string pid,
-                       std::string state, std::string activity, std::string call) {
+                       std::string cpus, std::string state, std::string activity,
+                       std::string call) {
     std::vector<std::string> cells = {std::move(rank), std::move(node)};
     if (hosts) cells.push_back(std::move(host));
-    cells.insert(cells.end(), {std::move(pid), std::move(state), std::move(activity)});
+    cells.push_back(std::move(pid));
+    if (has_cpus) cells.push_back(std::move(cpus));
+    cells.insert(cells.end(), {std::move(state), std::move(activity)});
     if (!brief) cells.push_back(std::move(call));
     return cells;
   };
-  TextTable table(row("RANK", "NODE", "HOST", "PID", "STATE", "ACTIVITY", "LAST CALL"));
+  TextTable table(row("RANK", "NODE", "HOST", "PID", "CPUS", "STATE", "ACTIVITY", "LAST CALL"));
   for (const muster::v1::MemberStatus& member : status.members()) {
     const muster::v1::MemberIdentity& process = member.member();
     std::string activity = Activity(member);
     if (brief) activity = std::string(absl::StripPrefix(activity, "last "));
     table.AddRow(row(member.has_rank() ? absl::StrCat(member.rank()) : kNone,
                      names.NameOf(process.node_id()), process.hostname(),
-                     absl::StrCat(process.pid()), StateOf(member), std::move(activity),
+                     absl::StrCat(process.pid()), OrNone(member.cpus()), StateOf(member),
+                     std::move(activity),
                      absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")));
   }
   return table;

@@ -61,6 +61,7 @@ absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
   request.stdout_fd = ends->out;
   request.stderr_fd = ends->err;
   request.kept_fd = start.mpi.pmi_fd;
+  if (!job.cpus.empty()) request.cpus = job.cpus[static_cast<size_t>(start.local_rank)];
   const absl::StatusOr<pid_t> pid = launcher::Spawn(request);
   close(ends->out);
   if (ends->err != ends->out) close(ends->err);

@@ -17,6 +17,7 @@
 namespace muster::cli {
 namespace {
 
+using launcher::BindTo;
 using launcher::JobPlan;
 using launcher::Pmi;
 
@@ -228,6 +229,20 @@ absl::Status FillPmi(const RunFlags& flags, JobPlan* job) {
   return absl::OkStatus();
 }
 
+absl::Status FillBinding(const RunFlags& flags, JobPlan* job) {
+  const std::string target = flags.bind_to.value_or("none");
+  if (target == "none") {
+    job->bind_to = BindTo::kNone;
+  } else if (target == "core") {
+    job->bind_to = BindTo::kCore;
+  } else if (target == "numa") {
+    job->bind_to = BindTo::kNuma;
+  } else {
+    return Malformed("--bind-to", target, "none, core or numa");
+  }
+  return absl::OkStatus();
+}
+
 void FillUnset(const std::string& value, std::optional<std::string>* flag) {
   if (!flag->has_value() && !value.empty()) *flag = value;
 }
@@ -283,6 +298,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   RETURN_IF_ERROR(FillPaths(flags, &plan));
   RETURN_IF_ERROR(FillMetrics(flags, &plan));
   RETURN_IF_ERROR(FillPmi(flags, &plan.job));
+  RETURN_IF_ERROR(FillBinding(flags, &plan.job));
   plan.coordinator_given = flags.coordinator.has_value();
   plan.prefix = !flags.no_prefix;
   RETURN_IF_ERROR(FillPty(flags, &plan));

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/binding/binding_plan.h"
 #include "client/launcher/outcome/process_end.h"
 #include "common/process/exit_codes.h"
 #include "common/process/steady_now.h"
@@ -29,6 +30,9 @@ NodeRun::NodeRun(LaunchPlan plan, std::string program, int control_fd)
 int NodeRun::Run() {
   absl::Status started = ranks_.OpenLogs();
   if (started.ok() && !plan_.mpi_warning.empty()) output_.Say(plan_.mpi_warning);
+  if (started.ok() && !plan_.job.cpus.empty()) {
+    output_.Say(launcher::DescribeBinding(plan_.job.cpus, plan_.job.GlobalRank(0)));
+  }
   if (started.ok()) started = supervisor_.Run();
   output_.Finish();
   const std::string summary =

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/run/mpi_choice.h"
 #include "client/cli/run/node_run.h"
+#include "client/launcher/binding/rank_binding.h"
 #include "client/launcher/coordinator/rank_reporter.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/plan/rank_environment.h"
@@ -74,6 +75,14 @@ void SetProcessName(const std::string& name, int argc, char** argv) {
   memcpy(begin, name.data(), std::min(size, name.size()));
 }
 
+// Tells the user, and the other nodes, that the ranks cannot be bound. Returns the exit status.
+int RefuseBinding(const LaunchPlan& plan, const absl::Status& status) {
+  const std::string why(status.message());
+  Refuse(why);
+  if (plan.coordinator_given) launcher::ReportNotStarted(plan.job, why);
+  return absl::IsInvalidArgument(status) ? exit_codes::kBadConfiguration : kExitFailure;
+}
+
 // Runs the supervisor process and returns the exit status of `muster run`. The signals that the
 // launcher waits for stay blocked here. A terminal, timeout(1) or a batch system may send a signal
 // to every process, but the supervisor must get it only once, from the launcher.
@@ -85,6 +94,8 @@ int Supervise(LaunchPlan plan, const std::string& program, int control_fd) {
     Refuse(std::string(chosen.message()));
     return exit_codes::kFailed;
   }
+  const auto claims = launcher::BindRanks(&plan.job);
+  if (!claims.ok()) return RefuseBinding(plan, claims.status());
   prctl(PR_SET_PDEATHSIG, SIGCONT);  // wakes a stopped supervisor when the launcher dies
   return NodeRun(std::move(plan), program, control_fd).Run();
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "client/launcher/plan/coordinator_process.h"
@@ -28,6 +29,13 @@ enum class Pmi {
   kPmix,  // of Open MPI
 };
 
+// The CPUs that each rank is bound to.
+enum class BindTo {
+  kNone,
+  kCore,  // a core of its own
+  kNuma,  // all cores of a NUMA node
+};
+
 // The part of a job that runs on this node, after validation.
 struct JobPlan {
   std::string job;
@@ -49,6 +57,10 @@ struct JobPlan {
 
   Pmi pmi = Pmi::kOff;
   std::string pmix_library = {};  // the path of libmuster_pmix.so, for Pmi::kPmix
+
+  BindTo bind_to = BindTo::kNone;
+  // The CPUs of each rank's processes, by local rank. Empty: they have the launcher's.
+  std::vector<std::vector<int>> cpus = {};
 
   // The folder for this node's bundle when a hang is detected. If empty, none is written.
   std::string debug_dir;

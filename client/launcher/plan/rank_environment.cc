@@ -9,6 +9,7 @@
 #include "client/launcher/plan/master_port.h"
 #include "client/launcher/process/find_program.h"
 #include "common/memory/activity_board.h"
+#include "common/process/cpu_affinity.h"
 
 namespace muster::launcher {
 namespace {
@@ -29,6 +30,10 @@ RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
   };
   // In an elastic job, the coordinator assigns both, and they may change from epoch to epoch.
   if (plan.elastic()) variables["MUSTER_WORLD_SIZE"] = variables["MUSTER_RANK"] = std::nullopt;
+  variables[kBindToVariable] = std::nullopt;
+  if (!plan.cpus.empty()) {
+    variables[kBindToVariable] = plan.bind_to == BindTo::kCore ? "core" : "numa";
+  }
   variables[activity::kVariable] = std::nullopt;
   if (!start.activity_file.empty()) variables[activity::kVariable] = start.activity_file;
   if (!plan.node_id.empty()) variables["MUSTER_NODE_ID"] = plan.node_id;

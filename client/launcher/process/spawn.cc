@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,6 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/process_end.h"
+#include "common/process/cpu_affinity.h"
+#include "common/text/number_ranges.h"
 
 namespace muster::launcher {
 namespace {
@@ -52,9 +55,28 @@ void DropOtherDescriptors(const std::vector<int>& passed_on) {
   for (int fd : passed_on) fcntl(fd, F_SETFD, 0);
 }
 
+// Why the child could not execute the program.
+struct ChildError {
+  int error = 0;         // an errno; 0: none
+  bool binding = false;  // of sched_setaffinity(), else of execve()
+};
+
+[[noreturn]] void EndChild(int error_fd, const ChildError& error) {
+  [[maybe_unused]] ssize_t written = write(error_fd, &error, sizeof(error));
+  _exit(127);
+}
+
+// Memory for Execute(), allocated before the fork.
+struct Prepared {
+  const std::vector<int>* passed_on;
+  std::vector<char*> argv;
+  std::vector<char*> env;
+  CpuMask cpus;
+};
+
 // Runs in the child, where only async-signal-safe calls are allowed.
-[[noreturn]] void Execute(const SpawnRequest& request, const std::vector<int>* passed_on,
-                          pid_t parent, int error_fd, char* const* argv, char* const* env) {
+[[noreturn]] void Execute(const SpawnRequest& request, const Prepared& prepared, pid_t parent,
+                          int error_fd) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent died before prctl()
@@ -62,22 +84,29 @@ void DropOtherDescriptors(const std::vector<int>& passed_on) {
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   dup2(request.stdout_fd, STDOUT_FILENO);
   dup2(request.stderr_fd, STDERR_FILENO);
-  if (passed_on != nullptr) DropOtherDescriptors(*passed_on);
+  if (prepared.passed_on != nullptr) DropOtherDescriptors(*prepared.passed_on);
   if (request.kept_fd >= 0) fcntl(request.kept_fd, F_SETFD, 0);
-  execvpe(request.path.c_str(), argv, env);
-  const int error = errno;
-  [[maybe_unused]] ssize_t written = write(error_fd, &error, sizeof(error));
-  _exit(127);
+  if (!request.cpus.empty() &&
+      sched_setaffinity(0, prepared.cpus.bytes(), prepared.cpus.set()) != 0) {
+    EndChild(error_fd, {errno, /*binding=*/true});
+  }
+  execvpe(request.path.c_str(), prepared.argv.data(), prepared.env.data());
+  EndChild(error_fd, {errno, /*binding=*/false});
 }
 
-// Returns the errno that the child reports, or 0 once it has executed the program.
-int AwaitExec(int error_fd) {
-  int error = 0;
+// Returns the error that the child reports, or none once it has executed the program.
+ChildError AwaitExec(int error_fd) {
+  ChildError error;
   ssize_t size;
   do {
     size = read(error_fd, &error, sizeof(error));
   } while (size < 0 && errno == EINTR);
-  return size == sizeof(error) ? error : 0;
+  return size == sizeof(error) ? error : ChildError();
+}
+
+absl::Status StatusOf(const ChildError& error, const SpawnRequest& request) {
+  if (!error.binding) return StartError(error.error, request.path);
+  return StartError(error.error, absl::StrCat("binding to CPUs ", NumberRanges(request.cpus)));
 }
 
 }  // namespace
@@ -95,22 +124,21 @@ void PassOnNoOtherDescriptors() {
 }
 
 absl::StatusOr<pid_t> Spawn(const SpawnRequest& request) {
-  const std::vector<int>* const passed_on = PassedOn() ? &*PassedOn() : nullptr;
-  const std::vector<char*> argv = Pointers(request.argv);
-  const std::vector<char*> env = Pointers(request.env);
+  const Prepared prepared = {PassedOn() ? &*PassedOn() : nullptr, Pointers(request.argv),
+                             Pointers(request.env), CpuMask(request.cpus)};
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) return StartError(errno, "pipe");
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) Execute(request, passed_on, parent, pipe_fds[1], argv.data(), env.data());
+  if (pid == 0) Execute(request, prepared, parent, pipe_fds[1]);
   const int fork_error = errno;
   close(pipe_fds[1]);
-  const int exec_error = pid < 0 ? 0 : AwaitExec(pipe_fds[0]);
+  const ChildError child_error = pid < 0 ? ChildError() : AwaitExec(pipe_fds[0]);
   close(pipe_fds[0]);
   if (pid < 0) return StartError(fork_error, "fork");
-  if (exec_error == 0) return pid;
+  if (child_error.error == 0) return pid;
   waitpid(pid, nullptr, 0);
-  return StartError(exec_error, request.path);
+  return StatusOf(child_error, request);
 }
 
 }  // namespace muster::launcher

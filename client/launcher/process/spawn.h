@@ -20,6 +20,8 @@ struct SpawnRequest {
   std::vector<int> ignored_signals = {};
   // Stays open in the child under its number, though it is close-on-exec. -1: none.
   int kept_fd = -1;
+  // The CPUs to which the child is bound. Empty: it has this process's.
+  std::vector<int> cpus = {};
 };
 
 // Notes the descriptors that this process passes on to programs. From then on, children of Spawn()
@@ -29,7 +31,7 @@ void PassOnNoOtherDescriptors();
 
 // Starts a child that leads its own process group and reads /dev/null. The kernel kills it when the
 // calling thread ends. Blocks until the child has executed the program. Errors have the system's
-// text: of fork(), such as RESOURCE_EXHAUSTED, or of execve().
+// text: of fork(), such as RESOURCE_EXHAUSTED, of sched_setaffinity(), or of execve().
 absl::StatusOr<pid_t> Spawn(const SpawnRequest& request);
 
 }  // namespace muster::launcher

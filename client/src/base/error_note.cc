@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "client/src/base/rank_ranges.h"
+#include "common/text/number_ranges.h"
 
 namespace muster::internal {
 namespace {
@@ -82,7 +82,7 @@ std::string EncodeNote(const ErrorNote& note) {
   if (!facts.node.empty()) fields.push_back(absl::StrCat(kNode, Escape(facts.node, ' ')));
   if (facts.pid) fields.push_back(absl::StrCat(kPid, *facts.pid));
   if (!facts.missing_ranks.empty()) {
-    fields.push_back(absl::StrCat(kMissing, RankRanges(facts.missing_ranks)));
+    fields.push_back(absl::StrCat(kMissing, NumberRanges(facts.missing_ranks)));
   }
   if (note.may_be_lost_peer) fields.emplace_back(kMayBeLostPeer);
   if (!facts.cause.empty()) fields.push_back(absl::StrCat(kCause, Escape(facts.cause, '%')));
@@ -96,7 +96,7 @@ ErrorNote DecodeNote(absl::string_view text) {
   note.facts.rank = TakeNumber<int>(kRank, &rest);
   note.facts.node = Unescape(Take(kNode, &rest).value_or(""));
   note.facts.pid = TakeNumber<int64_t>(kPid, &rest);
-  note.facts.missing_ranks = ParseRankRanges(Take(kMissing, &rest).value_or(""));
+  note.facts.missing_ranks = ParseNumberRanges(Take(kMissing, &rest).value_or(""));
   note.may_be_lost_peer = Take(kMayBeLostPeer, &rest).has_value();
   if (absl::ConsumePrefix(&rest, kCause)) note.facts.cause = Unescape(rest);
   // Other text that these fields can be read from is no note: EncodeNote() has not made it.

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <climits>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "absl/time/time.h"
 #include "common/credentials/process_secret.h"
 #include "common/names/node_names.h"
+#include "common/process/cpu_affinity.h"
+#include "common/text/number_ranges.h"
 #include "common/text/utf8.h"
 
 namespace muster::internal {
@@ -57,6 +60,12 @@ std::string Hostname() {
   return ReplaceUnprintable(name);
 }
 
+std::string BoundCpus() {
+  constexpr size_t kMaxRanges = 32;  // AttachRequest.cpus has at most 512 bytes
+  if (getenv(kBindToVariable) == nullptr) return "";
+  return NumberRanges(CpusOf(getpid()), kMaxRanges);
+}
+
 std::string BootId() {
   std::string boot_id = ReadFile("/proc/sys/kernel/random/boot_id");
   while (!boot_id.empty() && boot_id.back() == '\n') boot_id.pop_back();
@@ -77,6 +86,7 @@ Identity NextIdentity(const JobOptions& options) {
   identity.node_id = options.node_id.empty() ? DefaultNodeId() : options.node_id;
   identity.hostname = Hostname();
   identity.pid = getpid();
+  identity.cpus = BoundCpus();
   return identity;
 }
 

@@ -16,6 +16,7 @@ struct Identity {
   std::string node_id;
   std::string hostname;
   int64_t pid = 0;
+  std::string cpus = {};  // BoundCpus(), for `muster status`
 };
 
 // Returns the identity of this process's next Job. The first one has the process's start time, and
@@ -23,6 +24,11 @@ struct Identity {
 Identity NextIdentity(const JobOptions& options);
 
 std::string Hostname();
+
+// Returns the CPUs on which this process may run, "0-3,8", if `muster run --bind-to` has bound it:
+// then MUSTER_BIND_TO is set. Else, and if the kernel does not say, returns "". Reads the main
+// thread's, which programs leave as they find it more often than other threads'.
+std::string BoundCpus();
 
 // Returns an id that all processes on one kernel share, in containers too. Empty if it cannot be
 // read.

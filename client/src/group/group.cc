@@ -1,11 +1,13 @@
 #include "muster/group.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/checks.h"
 #include "client/src/group/group_access.h"
 #include "client/src/group/group_state.h"
+#include "common/names/operation_names.h"
 #include "common/text/utf8.h"
 
 namespace muster {
@@ -15,20 +17,22 @@ using internal::CollectiveCall;
 using internal::CollectiveKind;
 using Payloads = absl::StatusOr<std::vector<std::string>>;
 
-absl::Status CheckRoot(const internal::GroupState& group, int root) {
+absl::Status CheckRoot(const internal::GroupState& group, const CollectiveCall& call) {
   const int size = static_cast<int>(group.ranks.size());
-  if (root >= 0 && root < size) return absl::OkStatus();
+  if (call.root >= 0 && call.root < size) return absl::OkStatus();
+  const char* const kind = call.kind == CollectiveKind::kGather ? "Gather" : "Broadcast";
   return absl::InvalidArgumentError(
-      absl::StrCat("root ", root, " is out of range: ",
+      absl::StrCat(DescribeCollective({kind, "", std::nullopt, call.type_name, std::nullopt}),
+                   ": root ", call.root, " is out of range: ",
                    group.name.empty() ? "the world" : absl::StrCat("group '", group.name, "'"),
                    " has ", size, " ranks, 0 to ", size - 1));
 }
 
 absl::Status CheckCall(const internal::GroupState& group, const CollectiveCall& call) {
   const internal::ControlPlane& control = *group.control;
-  absl::Status status = CheckRoot(group, call.root);
-  status.Update(internal::CheckText("label", call.label, control.max_name_bytes()));
+  absl::Status status = internal::CheckText("label", call.label, control.max_name_bytes());
   status.Update(internal::CheckText("type name", call.type_name, control.max_name_bytes()));
+  status.Update(CheckRoot(group, call));
   status.Update(internal::CheckText("call site", call.call_site, internal::kMaxCallSiteBytes));
   status.Update(internal::CheckPayload(control, "payload", call.payload.size()));
   return status;

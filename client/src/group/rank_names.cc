@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/base/rank_ranges.h"
 #include "common/names/node_names.h"
+#include "common/text/number_ranges.h"
 
 namespace muster::internal {
 namespace {
@@ -47,7 +47,7 @@ std::string DescribePeers(const Group& group, const std::vector<int>& indices) {
 }
 
 std::string RankList(const std::vector<int>& indices) {
-  return absl::StrCat(indices.size() == 1 ? "rank " : "ranks ", RankRanges(indices));
+  return absl::StrCat(indices.size() == 1 ? "rank " : "ranks ", NumberRanges(indices));
 }
 
 }  // namespace muster::internal

@@ -98,6 +98,7 @@ v1::AttachRequest AttachStream::NewRequest(std::optional<v1::Claim> claim) const
   request.set_protocol_version(kProtocolVersion);
   request.set_sdk_version(MUSTER_VERSION);
   request.set_attempt(attempt_);
+  request.set_cpus(options_.identity.cpus);
   if (claim) *request.mutable_claim() = *std::move(claim);
   return request;
 }

@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "common/names/operation_names.h"
+#include "common/text/number_ranges.h"
 
 namespace muster::core {
 namespace {
@@ -33,19 +33,7 @@ bool HasRoot(CollectiveKind kind) {
 }  // namespace
 
 std::string RankRanges(const std::vector<uint32_t>& ranks, size_t max_ranges) {
-  std::vector<std::string> ranges;
-  for (size_t first = 0; first < ranks.size();) {
-    if (ranges.size() == max_ranges) {
-      ranges.push_back("...");
-      break;
-    }
-    size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    ranges.push_back(last == first ? absl::StrCat(ranks[first])
-                                   : absl::StrCat(ranks[first], "-", ranks[last]));
-    first = last + 1;
-  }
-  return absl::StrJoin(ranges, ",");
+  return NumberRanges(ranks, max_ranges);
 }
 
 std::string Ranks(const std::vector<uint32_t>& ranks) {

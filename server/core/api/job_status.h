@@ -42,7 +42,8 @@ struct MemberStatus {
   absl::Duration waiting_for;  // if a call is parked
   absl::Duration since_last_call;
   std::string activity;
-  Activity latest;  // `activity` is its text
+  Activity latest;   // `activity` is its text
+  std::string cpus;  // empty: it is not bound
 };
 
 struct PendingCollective {

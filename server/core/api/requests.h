@@ -22,6 +22,7 @@ struct AttachRequest {
   std::string sdk_version;
   uint64_t attempt = 0;
   std::shared_ptr<const Claim> claim;  // null: the caller knows nothing of an epoch
+  std::string cpus = {};               // for the status; empty: the process is not bound
 };
 
 // The part that all calls of an attached member have.

@@ -18,6 +18,7 @@ namespace muster::core {
 // The bounds that no flag sets. Limits has the bounds that flags set.
 inline constexpr size_t kIncarnationBytes = 16;
 inline constexpr size_t kMaxVersionBytes = 64;
+inline constexpr size_t kMaxCpusBytes = 512;       // a list such as "0-3,8"
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
 inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
 inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; at most 2^kPartBits

@@ -79,6 +79,7 @@ class Member {
   uint64_t forgets_below = 0;
 
   // For messages and the status.
+  std::string cpus;                                    // as its latest Attach says
   std::shared_ptr<const std::string> last_collective;  // null before the first
   // whether it has sent a NodeCollective in this epoch
   bool sends_for_node = false;

@@ -41,6 +41,7 @@ absl::Status Attaching::Check(const AttachRequest& request) const {
         kProtocolVersion, "; install releases that speak the same protocol version"));
   }
   if (absl::Status s = CheckIdentity(request.member, job_.options.limits); !s.ok()) return s;
+  if (absl::Status s = CheckOptionalName("cpus", request.cpus, kMaxCpusBytes); !s.ok()) return s;
   return request.claim ? CheckClaim(request.member, *request.claim, job_.options.limits, job_.now)
                        : absl::OkStatus();
 }
@@ -90,6 +91,7 @@ absl::StatusOr<Member*> Attaching::Admit(const AttachRequest& request) {
 
 void Attaching::StartSession(Member* member, WaiterId stream, const AttachRequest& request) {
   const bool again = membership_.StartSession(member, stream, request.attempt);
+  member->cpus = request.cpus;
   Attached attached{member->session(), {}, life_.recovering()};
   // A process without a place has never had one here. So it knows nothing of the job, not even its
   // numbers.

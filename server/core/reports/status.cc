@@ -75,7 +75,8 @@ MemberStatus StatusReporter::StatusOf(const Member& member, Time now) const {
                       {},
                       now - member.last_call,
                       member.activity.Describe(now),
-                      member.activity};
+                      member.activity,
+                      member.cpus};
   if (member.rank()) {
     const RosterEntry& place = (*epoch()->roster())[*member.rank()];
     status.local_rank = place.local_rank;

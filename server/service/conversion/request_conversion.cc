@@ -93,6 +93,7 @@ absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
   out.member = ReadIdentity(in.member(), "member", r);
   out.protocol_version = in.protocol_version();
   out.sdk_version = in.sdk_version();
+  out.cpus = in.cpus();
   out.attempt = in.attempt();
   const core::Incarnation owner = ReadSecret(in.secret(), r);
   if (in.has_claim())

@@ -66,6 +66,7 @@ void Fill(const core::MemberStatus& in, v1::MemberStatus* out) {
   if (!in.waiting_in.empty()) ToProto(in.waiting_for, out->mutable_waiting_for());
   ToProto(in.since_last_call, out->mutable_since_last_call());
   out->set_activity(in.activity);
+  out->set_cpus(in.cpus);
 }
 
 void Fill(const core::PendingCollective& in, v1::PendingCollective* out) {

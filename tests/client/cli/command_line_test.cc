@@ -35,6 +35,8 @@ TEST(HelpTest, RunHelpNamesEveryFlagAndVariable) {
                            "--nnodes",
                            "--node-rank",
                            "--node-id",
+                           "--bind-to",
+                           "MUSTER_BIND_TO",
                            "--coordinator",
                            "--job",
                            "--master-port",

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/process/cpu_affinity.h"
+#include "common/text/number_ranges.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/v1/coordinator.pb.h"
@@ -66,6 +68,23 @@ TEST(StandaloneTest, RankComesFromTheJob) {
                                            ", node 0 n0\n")));
   }
   EXPECT_TRUE(muster.WaitForNone());
+}
+
+TEST(StandaloneTest, TheStatusShowsTheCpusOfABoundRank) {
+  const std::unique_ptr<TestDaemon> daemon = TestDaemon::Start({"--job=j", "--world-size=1"});
+  ASSERT_NE(daemon, nullptr);
+  MusterCommand run(
+      RunRanks({"--coordinator", daemon->address(), "--job=j", "--node-id=n0", "--bind-to=core"},
+               {"place", "hold=node", "loss"}),
+      {{"MUSTER_RUNTIME_DIR", muster::testing::MakeTempDir()}});
+  ASSERT_TRUE(run.process().WaitForOutput("rank 0 of 1, "));
+  const std::string cpus = NumberRanges(CpusOf(PidOf(0, run.process())));
+  EXPECT_THAT(run.process().Output(), HasSubstr(cpus));
+  MusterCommand status({"status", "--coordinator", daemon->address()});
+  EXPECT_EQ(status.process().Wait(), kSuccess);
+  EXPECT_THAT(status.process().Output(),
+              AllOf(ContainsRegex("\nRANK +NODE +PID +CPUS +STATE"),
+                    ContainsRegex(absl::StrCat("\n0 +n0 +[0-9]+ +", cpus, " +running"))));
 }
 
 TEST(StandaloneTest, MusterdIsFoundBesideTheCommand) {

@@ -15,6 +15,7 @@ namespace muster::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -55,6 +56,16 @@ TEST(StatusReportTest, NamesTheNodesWhoseRanksArriveTogether) {
                   kRunning, " node_collective_nodes: 'a' node_collective_nodes: 'b'"))),
               HasSubstr("\nranks arrive together on 2 nodes: a, b\n"));
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("arrive together")));
+}
+
+TEST(StatusReportTest, ShowsTheCpusOfBoundRanks) {
+  v1::GetStatusResponse status = Status(kRunning);
+  EXPECT_THAT(StatusReport(status), Not(HasSubstr("CPUS")));
+  status.mutable_members(1)->set_cpus("8-15,72");
+  EXPECT_THAT(StatusReport(status), AllOf(ContainsRegex("\nRANK +NODE +HOST +PID +CPUS +STATE"),
+                                          ContainsRegex("\n0 +n0 +alpha +71 +- +running"),
+                                          ContainsRegex("\n1 +n1 +beta +8 +8-15,72 +leaving")));
+  EXPECT_THAT(*StatusJson(status), HasSubstr("\"cpus\": \"8-15,72\""));
 }
 
 TEST(StatusReportTest, ShowsMismatches) {

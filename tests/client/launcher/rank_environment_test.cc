@@ -52,6 +52,15 @@ TEST(RankEnvironmentTest, NamesOnlyItsOwnActivityFile) {
               Not(Contains(StartsWith("MUSTER_ACTIVITY_FILE="))));
 }
 
+TEST(RankEnvironmentTest, SaysWhetherTheRankIsBound) {
+  const Variables base = {"MUSTER_BIND_TO=core"};
+  JobPlan plan = MultiNode();
+  EXPECT_THAT(Environment(plan, {0, "s", 0}, base), Not(Contains(StartsWith("MUSTER_BIND_TO="))));
+  plan.bind_to = BindTo::kNuma;
+  plan.cpus.assign(8, {0, 1});
+  EXPECT_THAT(Environment(plan, {0, "s", 0}, base), Contains("MUSTER_BIND_TO=numa"));
+}
+
 TEST(RankEnvironmentTest, HasTheVariablesOfOneProtocolOfMpi) {
   const Variables base = {"PMI_FD=9", "PMIX_RANK=7", "PMIX_SERVER_URI=outer", "PMIX_MCA_x=y"};
   RankStart start;

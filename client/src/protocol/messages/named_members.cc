@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/src/base/error_note.h"
-#include "client/src/base/rank_ranges.h"
+#include "common/text/number_ranges.h"
 
 namespace muster::internal {
 namespace {
@@ -95,7 +95,7 @@ std::optional<Name> FirstName(absl::string_view text, const Roster& roster) {
 // Returns the ranks at the beginning of the text: "rank 3 (host ..." or "ranks 3,8-15; ...".
 std::vector<int> RanksAt(absl::string_view text) {
   if (!absl::ConsumePrefix(&text, "ranks ") && !absl::ConsumePrefix(&text, "rank ")) return {};
-  return ParseRankRanges(text.substr(0, text.find_first_not_of("0123456789,-.")));
+  return ParseNumberRanges(text.substr(0, text.find_first_not_of("0123456789,-.")));
 }
 
 // Returns the ranks that a time-out has waited for.

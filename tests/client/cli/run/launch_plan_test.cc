@@ -154,6 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
         BadFlag{&RunFlags::metrics_listen, ":9100", "give --metrics-listen to that musterd"},
         BadFlag{&RunFlags::pmi, "pmi2", "--pmi is 'pmi2'; expected on, pmix or off"},
+        BadFlag{&RunFlags::bind_to, "", "--bind-to is ''; expected none, core or numa"},
         BadFlag{&RunFlags::log_dir, "", "--log-dir is ''"},
         BadFlag{&RunFlags::debug_dir, "", "--debug-dir is ''"},
         BadFlag{&RunFlags::musterd, "musterd", "--musterd cannot be combined with --coordinator"}));

@@ -67,6 +67,34 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device
   return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
+// Accepts "GPU-2" for the GPU with index 2.
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+  unsigned int index = 0;
+  if (std::sscanf(uuid, "GPU-%u", &index) != 1) return NVML_ERROR_NOT_FOUND;
+  return nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+// Takes the CPUs from FAKE_NVML_CPUS: a range for each GPU, such as "0-7;8-15".
+nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned int words,
+                                      unsigned long* mask) {
+  constexpr unsigned int kWordBits = 8 * sizeof(unsigned long);
+  const char* range = std::getenv("FAKE_NVML_CPUS");
+  for (unsigned int i = 0; i < IndexOf(device) && range != nullptr; ++i) {
+    range = std::strchr(range, ';');
+    if (range != nullptr) ++range;
+  }
+  unsigned int first = 0;
+  unsigned int last = 0;
+  if (range == nullptr || std::sscanf(range, "%u-%u", &first, &last) != 2) {
+    return NVML_ERROR_NOT_SUPPORTED;
+  }
+  std::memset(mask, 0, words * sizeof(unsigned long));
+  for (unsigned int cpu = first; cpu <= last && cpu < words * kWordBits; ++cpu) {
+    mask[cpu / kWordBits] |= 1UL << (cpu % kWordBits);
+  }
+  return NVML_SUCCESS;
+}
+
 // Accepts "0000:01:00.0" and, with NVML's own eight digits of the domain, "00000000:01:00.0".
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* id, nvmlDevice_t* device) {
   unsigned int domain = 0;

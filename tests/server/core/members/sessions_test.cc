@@ -170,6 +170,20 @@ TEST(SessionsTest, AttachChecksItsArguments) {
               AllOf(HasSubstr("SDK 1.2.3 speaks protocol 9"), HasSubstr("musterd 1.2.3")));
 }
 
+TEST(SessionsTest, TheStatusHasTheCpusOfTheLatestAttach) {
+  Harness h(1);
+  std::vector<Process> p = h.Formed(1);
+  const auto cpus = [&] { return h.coordinator().GetStatus(h.now()).members.at(0).cpus; };
+  EXPECT_EQ(cpus(), "");
+  AttachRequest request = h.AttachOf(p[0]);
+  request.cpus = "0-3,8";
+  h.Attach(p[0], request);
+  EXPECT_EQ(cpus(), "0-3,8");
+  request.cpus = std::string(513, '1');
+  request.attempt = 1000;
+  EXPECT_EQ(h.EndOf(h.Attach(request))->code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(SessionsTest, AClaimOfAnEpochThatThisDaemonDoesNotHaveIsRefused) {
   Harness h(1);
   h.Formed(1);
