@@ -53,7 +53,10 @@ Effects Coordinator::Impl::End() {
   Advance();
   releases_.SendClosings();
   calls_.AnswerBatches();
-  return job_.out.Take();
+  LoseStoreClients();
+  Effects effects = job_.out.Take();
+  TakeStoreEffects(&effects);
+  return effects;
 }
 
 void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
@@ -61,6 +64,7 @@ void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
 }
 
 void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
+  if (store_.StreamClosed(stream)) return;
   if (!recovery_.TakeParkedClaim(stream)) membership_.NoteStreamClosed(stream);
 }
 
@@ -79,7 +83,7 @@ Time Coordinator::Impl::NextDeadline() const {
   return std::min({calls_.parked().NextDeadline(), members_.NextGrace(),
                    joining_.places().NextContenderDeadline(), forming_.NextStep(),
                    give_up_policy_.NextStep(), newcomer_announcer_.NextStep(), stalls_.next(),
-                   recovery_.NextStep(), calls_.NextTimeoutSummary()});
+                   recovery_.NextStep(), calls_.NextTimeoutSummary(), store_.NextDeadline()});
 }
 
 void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
@@ -98,6 +102,7 @@ void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
   for (const WaiterId stream : members_.Streams()) {
     membership_.EndStream(members_.FindByStream(stream), status);
   }
+  store_.Drain(status);
 }
 
 void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
