@@ -27,6 +27,7 @@
 #include "server/core/recovery/recovery.h"
 #include "server/core/reports/stall_reports.h"
 #include "server/core/reports/status_reporter.h"
+#include "server/core/reports/store_stalls.h"
 #include "server/core/statistics/counters.h"
 #include "server/core/store/store.h"
 
@@ -163,6 +164,7 @@ class Coordinator::Impl {
   // ended.
   store::Store store_{StoreOptionsOf(job_.options), &job_.budget};
   decltype(Counters::losses) known_losses_{};  // the losses that the store has been told of
+  StoreStalls store_stalls_{job_, store_, status_reporter_};
 };
 
 }  // namespace muster::core

@@ -21,6 +21,7 @@ store::Options StoreOptionsOf(const Options& options) {
   out.default_wait_timeout = options.default_wait_timeout;
   out.max_key_bytes = options.store.max_key_bytes;
   out.max_value_bytes = options.store.max_value_bytes;
+  out.max_entry_bytes = options.store.max_entry_bytes();
   out.max_keys = options.store.max_keys;
   out.max_operations = options.limits.max_waiters_per_member;
   out.max_clients = size_t{8} * options.limits.max_members;

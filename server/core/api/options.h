@@ -47,6 +47,13 @@ struct StoreOptions {
   // Until when the daemon is too young to answer clients that were never served: others, which were
   // served by an earlier daemon, may not have come back.
   absl::Time young_until = absl::InfinitePast();
+
+  // The largest entry: a queue with all its elements, and the results that travel with it. An entry
+  // is sent in one message.
+  uint64_t max_entry_bytes() const {
+    constexpr uint64_t kLargest = uint64_t{1} << 30;
+    return max_value_bytes > kLargest / 8 ? kLargest : 8 * max_value_bytes;
+  }
 };
 
 // The configuration of a Coordinator, mostly from musterd's flags.
