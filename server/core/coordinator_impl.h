@@ -75,6 +75,7 @@ class Coordinator::Impl {
   const Lifecycle& life() const { return life_; }
   const Forming& forming() const { return forming_; }
   const StatusReporter& status_reporter() const { return status_reporter_; }
+  const store::Store& store() const { return store_; }
 
  private:
   // Serves a call of a member, or defers it until the recovery is over.

@@ -69,7 +69,7 @@ struct LeaseStatus {
 };
 
 // The clients of the store that wait for the same thing.
-struct StoreWait {
+struct StoreWaiters {
   std::string what;             // "key 'a' has not been set"
   std::vector<uint32_t> ranks;  // of the clients that have one, sorted
   uint32_t others = 0;          // clients without a rank
@@ -120,7 +120,7 @@ struct JobStatus {
   std::vector<std::string> oddities;               // differences between the epoch's members
   std::vector<std::string> finished_groups;        // why each finished group is finished
   std::optional<InquiryStatus> inquiry;            // the latest
-  std::vector<StoreWait> store_waits;              // the longest first
+  std::vector<StoreWaiters> store_waits;              // the longest first
 };
 
 }  // namespace muster::core

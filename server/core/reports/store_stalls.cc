@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMostNamed = 3;
 
 // Returns text such as "ranks 3,5 have waited 41s in the store: key 'k' has not been set".
-std::string Describe(const StoreWait& wait) {
+std::string Describe(const StoreWaiters& wait) {
   std::vector<std::string> who;
   if (!wait.ranks.empty()) who.push_back(Ranks(wait.ranks));
   if (wait.others == 1) who.emplace_back("a client without a rank");
@@ -51,7 +51,7 @@ void StoreStalls::Check() {
 }
 
 void StoreStalls::Announce() {
-  const std::vector<StoreWait> waits = store_.Waits(job_.now);
+  const std::vector<StoreWaiters> waits = store_.Waits(job_.now);
   std::vector<std::string> texts;
   for (size_t i = 0; i < std::min(waits.size(), kMostNamed); ++i) {
     texts.push_back(Describe(waits[i]));

@@ -58,7 +58,7 @@ class Store {
   bool unused() const { return context_.clients.list().size() == 0 && opening_.empty(); }
 
   // Returns what clients wait for: keys, elements, arrivals. The longest wait comes first.
-  std::vector<StoreWait> Waits(Time now) const;
+  std::vector<StoreWaiters> Waits(Time now) const;
 
   const Context& context() const { return context_; }
   const Slots& slots() const { return slots_; }

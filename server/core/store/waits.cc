@@ -24,14 +24,14 @@ const ParkedOperation* Operations::OldestWait() const {
   return nullptr;
 }
 
-std::vector<StoreWait> Store::Waits(Time now) const {
-  std::map<std::string, StoreWait> by_text;
+std::vector<StoreWaiters> Store::Waits(Time now) const {
+  std::map<std::string, StoreWaiters> by_text;
   size_t looked_at = 0;
   for (const auto& [serial, operation] : operations_.all()) {
     if (++looked_at > kMostOperations) break;
     if (operation->waits_for == nullptr) continue;
     std::string what = operations_.DescribeMissing(*operation);
-    StoreWait& wait = by_text[what];
+    StoreWaiters& wait = by_text[what];
     wait.what = std::move(what);
     wait.age = std::max(wait.age, now - operation->since);
     const auto& open = operation->client->open;
@@ -41,14 +41,14 @@ std::vector<StoreWait> Store::Waits(Time now) const {
       ++wait.others;
     }
   }
-  std::vector<StoreWait> waits;
+  std::vector<StoreWaiters> waits;
   for (auto& [text, wait] : by_text) {
     std::sort(wait.ranks.begin(), wait.ranks.end());
     wait.ranks.erase(std::unique(wait.ranks.begin(), wait.ranks.end()), wait.ranks.end());
     waits.push_back(std::move(wait));
   }
   std::stable_sort(waits.begin(), waits.end(),
-                   [](const StoreWait& a, const StoreWait& b) { return a.age > b.age; });
+                   [](const StoreWaiters& a, const StoreWaiters& b) { return a.age > b.age; });
   return waits;
 }
 
