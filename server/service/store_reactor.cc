@@ -9,7 +9,6 @@
 #include "server/journal/records/kept_request.h"
 #include "server/service/answers/answer_bytes.h"
 #include "server/service/answers/stream_reset.h"
-#include "server/service/conversion/store_request_conversion.h"
 #include "server/service/conversion/store_response_conversion.h"
 #include "server/service/raw_message.h"
 #include "server/service/status.h"

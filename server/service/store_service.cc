@@ -12,12 +12,12 @@ namespace {
 
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
-using Reactor = grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>;
+using StoreBidiReactor = grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>;
 
 // The reactor of a stream that is refused.
-class RejectedStream final : public Reactor {
+class RejectedStoreStream final : public StoreBidiReactor {
  public:
-  explicit RejectedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
+  explicit RejectedStoreStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
   void OnDone() noexcept override { delete this; }
 };
 
@@ -26,13 +26,13 @@ class RejectedStream final : public Reactor {
 // Registers the handler as the generated WithRawCallbackMethod_Store does. It is noexcept: gRPC
 // would turn an exception into an answer.
 StoreService::StoreService(CoordinatorDriver* driver, CallGuard* guard) {
-  MarkMethodRawCallback(0,
-                        new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
-                            [driver, guard](CallbackServerContext* context) noexcept -> Reactor* {
-                              const absl::Status admitted = guard->Admit(*context);
-                              if (!admitted.ok()) return new RejectedStream(admitted);
-                              return StoreReactor::Start(driver, context);
-                            }));
+  MarkMethodRawCallback(
+      0, new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
+             [driver, guard](CallbackServerContext* context) noexcept -> StoreBidiReactor* {
+               const absl::Status admitted = guard->Admit(*context);
+               if (!admitted.ok()) return new RejectedStoreStream(admitted);
+               return StoreReactor::Start(driver, context);
+             }));
 }
 
 }  // namespace muster::service

@@ -103,6 +103,54 @@ TEST_F(StoreJobTest, AnOperationTimesOutAtItsDeadline) {
   EXPECT_EQ(h.coordinator().NextDeadline(), h.now() + absl::Seconds(5));
 }
 
+TEST_F(StoreJobTest, ALongWaitIsReportedWithItsRanksAndAgainWhenItHasDoubled) {
+  core::Options options = Harness::DefaultOptions(2);
+  options.stall_warning = absl::Seconds(30);
+  Harness h(options);
+  StoreOpen open = OpenOf(id_);
+  open.rank = 3;
+  const WaiterId stream = Open(&h, open);
+  Send(&h, stream, {StoreOperation{1, absl::Hours(1), StoreGet{"k"}}});
+  const auto reports = [&] {
+    std::vector<std::string> texts;
+    for (const LogLine& line : h.log()) {
+      if (line.severity == Severity::kWarning) texts.push_back(line.text);
+    }
+    return texts;
+  };
+  h.Advance(absl::Seconds(29));
+  EXPECT_EQ(reports().size(), 0u);
+  h.Advance(absl::Seconds(2));
+  ASSERT_EQ(reports().size(), 1u);
+  EXPECT_THAT(reports()[0], HasSubstr("rank 3 has waited 30s in the store: key 'k' has not been"));
+  h.Advance(absl::Seconds(60));
+  EXPECT_EQ(reports().size(), 2u);
+  const JobStatus status = h.coordinator().GetStatus(h.now());
+  ASSERT_EQ(status.store_waits.size(), 1u);
+  EXPECT_EQ(status.store_waits[0].ranks, std::vector<uint32_t>{3});
+  EXPECT_EQ(status.store_waits[0].what, "key 'k' has not been set");
+  Send(&h, stream, Set(2, "k", "v"));
+  h.Advance(absl::Hours(1));
+  EXPECT_EQ(reports().size(), 2u);
+  EXPECT_TRUE(h.coordinator().GetStatus(h.now()).store_waits.empty());
+}
+
+TEST_F(StoreJobTest, AQueueIsLimited) {
+  core::Options options = Harness::DefaultOptions(2);
+  options.store.max_value_bytes = 1000;
+  Harness h(options);
+  const WaiterId stream = Open(&h, OpenOf(id_));
+  const auto element = std::make_shared<std::string>(1000, 'e');
+  for (uint64_t id = 1; id <= 9; ++id) {
+    Send(&h, stream, {StoreOperation{id, {}, StorePush{"q", element}}});
+    Send(&h, stream, {StoreConfirm{1 + 2 * id}});  // Opened, holds and answers
+  }
+  const std::vector<StoreAnswer> answers = TakeAnswers(stream);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(answers.back().error.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(answers.back().error.ToString(), HasSubstr("queue 'q' would have"));
+}
+
 TEST_F(StoreJobTest, TheEndOfItsProcessEndsAClient) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
