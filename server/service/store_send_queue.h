@@ -21,7 +21,7 @@ class StoreSendQueue {
   static constexpr uint64_t kReadsUpTo = 32 << 20;
   static constexpr uint64_t kReadsUpToMessages = 1024;
 
-  // What to write next.
+  // The next thing to write.
   struct Item {
     enum class Kind {
       kMessage,

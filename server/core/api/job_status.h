@@ -120,7 +120,7 @@ struct JobStatus {
   std::vector<std::string> oddities;               // differences between the epoch's members
   std::vector<std::string> finished_groups;        // why each finished group is finished
   std::optional<InquiryStatus> inquiry;            // the latest
-  std::vector<StoreWaiters> store_waits;              // the longest first
+  std::vector<StoreWaiters> store_waits;           // the longest first
 };
 
 }  // namespace muster::core

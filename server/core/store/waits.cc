@@ -1,4 +1,4 @@
-// What the clients of the store wait for, for people.
+// Descriptions, for people, of the waits of the clients.
 
 #include <algorithm>
 #include <map>
