@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The end of a stream that the daemon has ended with OK.
 auto EndedWell() { return StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("ended with OK")); }
@@ -102,6 +103,26 @@ TEST_F(StoreServiceTest, AnErrorOfAnOperationLeavesTheStreamOpen) {
   EXPECT_EQ(refused->error().code(), static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
   EXPECT_THAT(refused->error().message(), HasSubstr("--max-store-value-bytes"));
   EXPECT_THAT(client.Call(Set("k", "v")), IsOk());
+}
+
+// gRPC refuses to read it. The client has not left.
+TEST(StoreServiceLargeTest, AMessageBeyondTheLimitOfRequestsEndsTheStreamAndNotTheClient) {
+  service::ServerOptions options = TestOptions();
+  options.core.member_grace = absl::Minutes(5);
+  options.core.world_size = 1;
+  options.core.limits.max_payload_bytes = 1 << 20;
+  options.core.limits.max_members = 16;
+  options.core.store.max_value_bytes = 1 << 20;
+  const auto server = StartServer(options);
+  TestStoreClient client(server->address());
+  v1::StoreOpen open = client.OpenMessage();
+  open.set_rank(0);
+  ASSERT_THAT(client.Open(open), IsOk());
+  ASSERT_THAT(client.Call(Set("k", "v")), IsOk());
+  client.Send(Set("large", std::string(32 << 20, 'v')));
+  EXPECT_THAT(client.Read(), Not(EndedWell()));
+  client.set_was_served();
+  EXPECT_THAT(client.Open(), IsOk());
 }
 
 TEST_F(StoreServiceTest, AMalformedMessageEndsTheStreamAndNamesTheField) {
