@@ -42,7 +42,7 @@ struct Limits {
 struct StoreOptions {
   uint64_t max_key_bytes = 8 << 10;    // --max-store-key-bytes
   uint64_t max_value_bytes = 8 << 20;  // --max-store-value-bytes: one value or element
-  uint64_t max_keys = 128 << 10;       // --max-store-keys: also keys that were just deleted
+  uint32_t max_keys = 128 << 10;       // --max-store-keys: also keys that were just deleted
   bool answers_wait_for_copy = false;  // --store-answers-wait-for-copy
   // Until when the daemon is too young to answer clients that were never served: others, which were
   // served by an earlier daemon, may not have come back.
