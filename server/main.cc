@@ -129,7 +129,7 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
 // message of the largest size.
 void LimitUnadmittedPeers(service::ServerOptions* server) {
   if (!server->credentials.authenticate_callers()) return;
-  AllConnections().LimitUnadmitted(service::MaxRequestBytes(server->core.limits));
+  AllConnections().LimitUnadmitted(service::MaxRequestBytes(server->core));
   server->on_admitted = [](absl::FunctionRef<std::string()> peer) { AllConnections().Admit(peer); };
 }
 

@@ -78,7 +78,7 @@ absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now)
 
 bool Coordinator::Impl::NothingIsUnderWay() const {
   const bool runs = life_.ReportedState() == JobState::kRunning && !epoch()->broken();
-  if (job_.draining || !runs) return false;
+  if (job_.draining || !runs || !store_.unused()) return false;
   const MemberTable::Counts& tally = members_.counts();
   const bool all_here = members_.size() == epoch()->size() && tally.attached == epoch()->size();
   if (!all_here || tally.staying != epoch()->size()) return false;

@@ -33,7 +33,9 @@ absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->job().CheckJob(job_id);
 }
 JobStatus Coordinator::GetStatus(Time now, bool with_completed_leases) const {
-  return impl_->status_reporter().GetStatus(now, with_completed_leases);
+  JobStatus status = impl_->status_reporter().GetStatus(now, with_completed_leases);
+  status.store_waits = impl_->store().Waits(now);
+  return status;
 }
 JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
   return impl_->status_reporter().GetBriefStatus(now, members);
@@ -41,7 +43,14 @@ JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& 
 std::vector<TimelineEntry> Coordinator::GetTimeline() const {
   return impl_->job().timeline.Entries();
 }
-Metrics Coordinator::Measure(Time now) const { return impl_->status_reporter().Measure(now); }
+Metrics Coordinator::Measure(Time now) const {
+  Metrics metrics = impl_->status_reporter().Measure(now);
+  const store::Store& store = impl_->store();
+  metrics.store_keys = store.slots().entries();
+  metrics.store_clients = store.context().clients.attached();
+  metrics.store_waits = store.operations().all().size();
+  return metrics;
+}
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->life().Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
 const Options& Coordinator::options() const { return impl_->job().options; }
@@ -53,7 +62,11 @@ Effects Coordinator::Impl::End() {
   Advance();
   releases_.SendClosings();
   calls_.AnswerBatches();
-  return job_.out.Take();
+  LoseStoreClients();
+  store_stalls_.NoteStep();
+  Effects effects = job_.out.Take();
+  TakeStoreEffects(&effects);
+  return effects;
 }
 
 void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
@@ -61,6 +74,7 @@ void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
 }
 
 void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
+  if (store_.StreamClosed(stream)) return;
   if (!recovery_.TakeParkedClaim(stream)) membership_.NoteStreamClosed(stream);
 }
 
@@ -69,6 +83,7 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
 void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
   stall_reports_.Check();
+  store_stalls_.Check();
   calls_.LogSuppressedTimeouts();
   while (std::optional<WaiterId> id = calls_.PopExpired()) TimeOut(*id);
   forming_.ForgetAwaitedText();
@@ -79,7 +94,8 @@ Time Coordinator::Impl::NextDeadline() const {
   return std::min({calls_.parked().NextDeadline(), members_.NextGrace(),
                    joining_.places().NextContenderDeadline(), forming_.NextStep(),
                    give_up_policy_.NextStep(), newcomer_announcer_.NextStep(), stalls_.next(),
-                   recovery_.NextStep(), calls_.NextTimeoutSummary()});
+                   recovery_.NextStep(), calls_.NextTimeoutSummary(), store_.NextDeadline(),
+                   store_stalls_.NextStep()});
 }
 
 void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
@@ -98,6 +114,8 @@ void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
   for (const WaiterId stream : members_.Streams()) {
     membership_.EndStream(members_.FindByStream(stream), status);
   }
+  store_stalls_.Stop();
+  store_.Drain(status);
 }
 
 void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {

@@ -27,8 +27,14 @@
 #include "server/core/recovery/recovery.h"
 #include "server/core/reports/stall_reports.h"
 #include "server/core/reports/status_reporter.h"
+#include "server/core/reports/store_stalls.h"
+#include "server/core/statistics/counters.h"
+#include "server/core/store/store.h"
 
 namespace muster::core {
+
+// Returns the store's part of the options.
+store::Options StoreOptionsOf(const Options& options);
 
 // The owners of a job's state, and the driver of a step. A step is Begin(), one Take(), End(). A
 // handler changes state and does not act on what that change makes possible elsewhere. End() does
@@ -40,7 +46,10 @@ namespace muster::core {
 class Coordinator::Impl {
  public:
   explicit Impl(Options options) : job_(std::move(options)) {}
-  void Begin(Time now) { job_.now = now; }
+  void Begin(Time now) {
+    job_.now = now;
+    store_.Begin(now);
+  }
   // Takes the input of the step, by its kind.
   void Take(WaiterId stream, const AttachRequest& request);
   void Take(WaiterId stream, const StreamClosed& closed);
@@ -48,6 +57,8 @@ class Coordinator::Impl {
   void Take(WaiterId, const DeadlineReached& reached);
   void Take(WaiterId, const DrainBegun& drain);
   void Take(WaiterId, const VerdictFound& verdict);
+  void Take(WaiterId stream, const StoreRequest& request);
+  void Take(WaiterId stream, const StoreLeft& left);
   // Takes a call. A call that is refused has changed nothing.
   template <class Request>
   void Take(WaiterId waiter, const Request& request) {
@@ -64,6 +75,7 @@ class Coordinator::Impl {
   const Lifecycle& life() const { return life_; }
   const Forming& forming() const { return forming_; }
   const StatusReporter& status_reporter() const { return status_reporter_; }
+  const store::Store& store() const { return store_; }
 
  private:
   // Serves a call of a member, or defers it until the recovery is over.
@@ -79,9 +91,7 @@ class Coordinator::Impl {
   absl::Status Receive(WaiterId waiter, const NodeCollectiveRequest& request) {
     return collectives_.Receive(waiter, request);
   }
-  absl::Status Receive(WaiterId waiter, const ExitReport& report) {
-    return membership_.Receive(waiter, report);
-  }
+  absl::Status Receive(WaiterId waiter, const ExitReport& report);
   absl::Status Receive(WaiterId waiter, const ProcessStateReport& report) {
     return membership_.Receive(waiter, report);
   }
@@ -101,6 +111,13 @@ class Coordinator::Impl {
   Impl& ServerOf(const StopRequest&) { return *this; }
   absl::Status CheckContent(const Member&, const StopRequest&) const { return absl::OkStatus(); }
   absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
+
+  // ---- store_clients.cc: the store ----
+  absl::Status CheckStoreRequest(const StoreRequest& request) const;
+  // Ends the store clients of members that were lost.
+  void LoseStoreClients();
+  // Ends the store's step, and adds its effects to the job's.
+  void TakeStoreEffects(Effects* effects);
 
   // ---- advancing.cc: what has become due. Each returns whether it did something ----
   void Advance();
@@ -144,6 +161,11 @@ class Coordinator::Impl {
                                   leases_, joining_, forming_, recovery_};
   StallReports stall_reports_{job_,     life_,       calls_,    stalls_,         joining_,
                               forming_, membership_, recovery_, status_reporter_};
+  // The store, which knows nothing of the owners above. This driver tells it which processes have
+  // ended.
+  store::Store store_{StoreOptionsOf(job_.options), &job_.budget};
+  decltype(Counters::losses) known_losses_{};  // the losses that the store has been told of
+  StoreStalls store_stalls_{job_, store_, status_reporter_};
 };
 
 }  // namespace muster::core

@@ -184,6 +184,19 @@ void DeclareLimits(Declarer& app, Flags* flags) {
   app.Value("max-leases-per-member", "N", &limits.max_leases_per_member,
             "Leases that one member holds or waits for");
   app.Value("max-name-bytes", "N", &limits.max_name_bytes, "Length of a name or label");
+  core::StoreOptions& store = flags->server.core.store;
+  app.Value("max-store-key-bytes", "SIZE", &store.max_key_bytes, "Length of a key of the store");
+  app.Value("max-store-value-bytes", "SIZE", &store.max_value_bytes,
+            "One value or queued element of the store; a queue may have 8 times as much");
+  app.Value("max-store-keys", "N", &store.max_keys,
+            "Keys of the store; what they hold counts towards --max-held-bytes");
+}
+
+void DeclareStore(Declarer& app, Flags* flags) {
+  app.Group("Store");
+  app.Switch("store-answers-wait-for-copy", &flags->server.core.store.answers_wait_for_copy,
+             "Answer a change of the store only when two processes hold it, so that the daemon and "
+             "any one process may fail together; costs a round trip");
 }
 
 void DeclareLogging(Declarer& app, Flags* flags) {
@@ -240,6 +253,7 @@ void Declare(CLI::App* app, Flags* flags) {
   DeclareCredentials(declarer, flags);
   DeclareLiveness(declarer, flags);
   DeclareLimits(declarer, flags);
+  DeclareStore(declarer, flags);
   DeclareMetrics(declarer, flags);
   DeclareLogging(declarer, flags);
   DeclareJournal(declarer, flags);

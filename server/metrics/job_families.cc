@@ -68,7 +68,8 @@ void AddState(const core::Metrics& m, Families* out) {
                        m.stop_requested));
 }
 
-void AddHeld(const core::Metrics& m, const core::Limits& limits, Families* out) {
+void AddHeld(const core::Metrics& m, const core::Options& options, Families* out) {
+  const core::Limits& limits = options.limits;
   const auto held = [out](const std::string& name, const std::string& what, double value,
                           double limit, const char* flag) {
     out->push_back(Gauge(name, absl::StrCat(what, "."), value));
@@ -84,6 +85,18 @@ void AddHeld(const core::Metrics& m, const core::Limits& limits, Families* out) 
        "--max-held-bytes");
   held("muster_lease_names", "Names of leased work whose holder or outcome is known",
        static_cast<double>(m.lease_names), limits.max_leases, "--max-leases");
+  held("muster_store_keys", "Keys of the store, with those just deleted",
+       static_cast<double>(m.store_keys), static_cast<double>(options.store.max_keys),
+       "--max-store-keys");
+}
+
+void AddStore(const core::Metrics& m, Families* out) {
+  out->push_back(Gauge("muster_store_clients", "Processes that have a stream to the store.",
+                       static_cast<double>(m.store_clients)));
+  out->push_back(Gauge("muster_store_waiting_operations",
+                       "Operations on the store that wait for a key, an element, other processes "
+                       "or a confirmation.",
+                       static_cast<double>(m.store_waits)));
 }
 
 void AddCollectives(const core::Metrics& m, Families* out) {
@@ -173,9 +186,10 @@ void AddStragglers(const core::Metrics& m, Families* out) {
 Families JobFamilies(const core::Metrics& metrics, const core::Options& options) {
   Families families = {JobInfo(options)};
   AddState(metrics, &families);
-  AddHeld(metrics, options.limits, &families);
+  AddHeld(metrics, options, &families);
   AddCollectives(metrics, &families);
   AddLeases(metrics, &families);
+  AddStore(metrics, &families);
   AddEvents(metrics, &families);
   AddStragglers(metrics, &families);
   return families;

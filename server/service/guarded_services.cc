@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "grpc/grpc.h"
 #include "muster/v1/coordinator.grpc.pb.h"
+#include "muster/v1/store.grpc.pb.h"
 #include "server/service/status.h"
 
 namespace muster::service {
@@ -18,10 +19,16 @@ using grpc::experimental::ServerRpcInfo;
 // The health service. kubelet and load balancers call it without a token.
 constexpr char kHealth[] = "/grpc.health.v1.Health/";
 
+template <typename Service>
+bool IsMethodOf(absl::string_view method) {
+  static const std::string* const prefix =
+      new std::string(absl::StrCat("/", Service::service_full_name(), "/"));
+  return absl::StartsWith(method, *prefix);
+}
+
 bool NeedsNoInterceptor(absl::string_view method) {
-  static const std::string* const own =
-      new std::string(absl::StrCat("/", v1::CoordinatorService::service_full_name(), "/"));
-  return absl::StartsWith(method, kHealth) || absl::StartsWith(method, *own);
+  return absl::StartsWith(method, kHealth) || IsMethodOf<v1::CoordinatorService>(method) ||
+         IsMethodOf<v1::StoreService>(method);
 }
 
 // An interceptor that ends calls that the guard refuses. It cannot keep a call from its handler, so

@@ -10,8 +10,8 @@
 namespace muster::service {
 
 // Returns interceptors that put the guard before the services that gRPC itself offers, such as
-// server reflection. grpc.health.v1 stays open to all callers. The coordinator's service is left
-// out, because it asks the guard itself. `guard` must outlive the server.
+// server reflection. grpc.health.v1 stays open to all callers. The daemon's own
+// services are left out, because they ask the guard themselves. `guard` must outlive the server.
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
 GuardOtherServices(CallGuard* guard);
 

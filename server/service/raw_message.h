@@ -12,6 +12,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "server/journal/records/kept_request.h"
 #include "server/service/conversion/request_conversion.h"
+#include "server/service/conversion/store_request_conversion.h"
 
 // Messages as bytes: the form in which the service's methods take requests and return answers. gRPC
 // would keep a parsed request as long as its call. A call may be parked for hours, and an Attach

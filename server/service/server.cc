@@ -30,6 +30,7 @@ ServerOptions WithDefaults(ServerOptions options) {
   options.core.daemon_version = kDaemonVersion;
   options.core.instance = RandomNumber();
   options.core.random = RandomNumber;
+  options.core.store.young_until = absl::Now() + options.core.member_grace;
   if (options.logger == nullptr) options.logger = spdlog::default_logger();
   return options;
 }
@@ -142,14 +143,17 @@ std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
 
 }  // namespace
 
-// Allows twice the largest payload, and a claim's roster. A payload that is slightly too large then
-// reaches the core, whose error names the limit and its flag; gRPC's error would not.
-uint64_t MaxRequestBytes(const core::Limits& limits) {
+// Allows twice the largest payload or entry of the store, and a claim's roster. A payload that is
+// slightly too large then reaches the core, whose error names the limit and its flag; gRPC's error
+// would not.
+uint64_t MaxRequestBytes(const core::Options& options) {
   constexpr uint64_t kMost = std::numeric_limits<int>::max();  // gRPC's own limit
   constexpr uint64_t kRosterEntry = 1 << 10;
-  const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
-  if (rest >= kMost || limits.max_payload_bytes > (kMost - rest) / 2) return kMost;
-  return 2 * limits.max_payload_bytes + rest;
+  const uint64_t rest = (1 << 20) + options.limits.max_members * kRosterEntry;
+  const uint64_t largest =
+      std::max(options.limits.max_payload_bytes, options.store.max_entry_bytes());
+  if (rest >= kMost || largest > (kMost - rest) / 2) return kMost;
+  return 2 * largest + rest;
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
@@ -171,7 +175,8 @@ Server::Server(ServerOptions options, HostPort address, std::unique_ptr<CallGuar
       guard_(std::move(guard)),
       driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome),
               std::move(options.journal)),
-      service_(&driver_, guard_.get()) {}
+      service_(&driver_, guard_.get()),
+      store_service_(&driver_, guard_.get()) {}
 
 Server::~Server() { Shutdown("the coordinator has stopped", absl::ZeroDuration()); }
 
@@ -184,9 +189,10 @@ absl::Status Server::Listen(const ServerOptions& options) {
   SetKeepalive(options, &builder);
   RefuseCompression(&builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(options.core.limits)));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(options.core)));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
+  builder.RegisterService(&store_service_);
   if (options.credentials.authenticate_callers()) {
     builder.experimental().SetInterceptorCreators(GuardOtherServices(guard_.get()));
   }

@@ -18,12 +18,13 @@
 #include "server/service/coordinator_service.h"
 #include "server/service/credentials/call_guard.h"
 #include "server/service/driver/coordinator_driver.h"
+#include "server/service/store_service.h"
 #include "spdlog/logger.h"
 
 namespace muster::service {
 
 struct ServerOptions {
-  // Start() fills in `instance`, `random` and `daemon_version`.
+  // Start() fills in `instance`, `random`, `daemon_version` and `store.young_until`.
   core::Options core;
   // HOST:PORT; port 0 picks a free one.
   std::string listen_address = "127.0.0.1:7370";
@@ -49,7 +50,7 @@ struct ServerOptions {
 };
 
 // Returns the limit on the size of a request of any kind.
-uint64_t MaxRequestBytes(const core::Limits& limits);
+uint64_t MaxRequestBytes(const core::Options& options);
 
 // The metrics of a coordinator and its service.
 struct ServerMetrics {
@@ -118,6 +119,7 @@ class Server {
   const std::unique_ptr<CallGuard> guard_;
   CoordinatorDriver driver_;
   CoordinatorService service_;
+  StoreService store_service_;
   std::unique_ptr<grpc::Server> grpc_;  // null once shut down
 };
 

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <future>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "muster/job.h"
 #include "muster/log.h"
 #include "muster/parallel_exchange.h"
+#include "muster/store.h"
 #include "tests/util/process/wall_clock.h"
 
 namespace muster {
@@ -358,6 +361,48 @@ TEST(SerialJobTest, CallsInAForkAreRefused) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+TEST(SerialJobTest, TheStoreKeepsKeysInTheProcess) {
+  const auto job = JoinSerial();
+  const Store store = job->store();
+  EXPECT_TRUE(store.Set("a", "1").ok());
+  EXPECT_EQ(*job->store().Get("a"), "1");
+  EXPECT_EQ(*store.Add("a", 2), 3);
+  EXPECT_TRUE(store.CompareAndSet("a", "3", "4")->changed);
+  EXPECT_EQ(store.CompareAndSet("a", std::nullopt, "5")->value, "4");
+  EXPECT_EQ(*store.Append("a", "!"), 2);
+  EXPECT_EQ(*store.Push("queue", "first"), 1);
+  EXPECT_EQ(*store.Length("queue"), 1);
+  EXPECT_EQ(*store.Pop("queue"), "first");
+  EXPECT_THAT(*store.List(), ElementsAre("a", "queue"));
+  EXPECT_EQ(*store.Count("q"), 1);
+  EXPECT_EQ(*store.Barrier("met", 1), 1);
+  EXPECT_TRUE(store.Wait({"a", "met"}).ok());
+  EXPECT_TRUE(*store.Delete("a"));
+  CallOptions soon;
+  soon.timeout = absl::Milliseconds(1);
+  EXPECT_THAT(Message(store.Get("a", soon)), HasSubstr("key 'a' has not been set"));
+  EXPECT_THAT(Message(store.Barrier("met", 0)), HasSubstr("expected at least 1"));
+  EXPECT_TRUE(job->Leave().ok());
+  EXPECT_EQ(store.Set("a", "1").code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(SerialJobTest, AStoreThatOutlivesItsJobSaysSo) {
+  auto job = JoinSerial();
+  const Store store = job->store();
+  std::vector<std::string> events;
+  std::promise<void> ended;
+  const auto watch = store.Watch("", [&](const absl::StatusOr<StoreEvent>& event) {
+    events.push_back(event.ok() ? event->key : std::string(event.status().message()));
+    if (!event.ok()) ended.set_value();
+  });
+  ASSERT_TRUE(watch.ok());
+  EXPECT_TRUE(store.Set("a", "1").ok());
+  job.reset();
+  ended.get_future().wait();
+  EXPECT_THAT(events, ElementsAre("a", HasSubstr("the Job was destroyed")));
+  EXPECT_EQ(store.Get("a").status().code(), absl::StatusCode::kCancelled);
 }
 
 }  // namespace

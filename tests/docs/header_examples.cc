@@ -101,6 +101,19 @@ absl::Status Leases(muster::Job& job) {
   return lease->Publish(Extract(lease->token()));
 }
 
+// muster/store.h
+absl::Status Keys(muster::Job& job) {
+  muster::Store store = job.store();
+  if (job.is_main()) {
+    absl::Status set = store.Set("port", "7001");
+    if (!set.ok()) return set;
+  }
+  absl::StatusOr<std::string> port = store.Get("port");  // waits for the key
+  if (!port.ok()) return port.status();
+  absl::StatusOr<int64_t> ticket = store.Add("tickets", 1);
+  return ticket.status();
+}
+
 // muster/scopes.h
 void Scopes(muster::Job& job) {
   if (muster::MainScope main{job}) WriteReport(job);

@@ -1,5 +1,4 @@
-/* The store of keys and values: docs/store.md, whose rules K1 to K16 are named here. It is not
- * built yet.
+/* The store of keys and values: docs/store.md, whose rules K1 to K16 are named here.
  *
  * The model has one entry, and two clients with operations on it. A third client, if there is
  * one, only holds the entry. The daemon may be killed and restarts without state. Streams break,

@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* The version of this header. It grows with every addition. */
-#define MUSTER_C_API_VERSION 6
+#define MUSTER_C_API_VERSION 7
 
 #if defined(__GNUC__)
 #define MUSTER_C_API __attribute__((visibility("default")))
@@ -379,6 +379,69 @@ MUSTER_C_API muster_status* muster_values_set(muster_values* value, const void* 
 MUSTER_C_API muster_status* muster_run_on_rank(muster_job* job, int rank, muster_work work,
                                                void* context, const muster_call_options* options,
                                                muster_values** value);
+
+/* ---- The store ---------------------------------------------------------------------------- */
+
+/* Keys and values that all processes of the job share: see muster/store.h, whose Watch() is missing
+ * here. Keys, values and elements are any bytes, passed with their number. Bytes that a call
+ * returns are the only value of a muster_values, which the caller frees. All calls block until the
+ * coordinator has answered. */
+MUSTER_C_API muster_status* muster_store_set(muster_job* job, const void* key, size_t key_size,
+                                             const void* value, size_t size,
+                                             const muster_call_options* options);
+/* Blocks until the key has a value. */
+MUSTER_C_API muster_status* muster_store_get(muster_job* job, const void* key, size_t key_size,
+                                             const muster_call_options* options,
+                                             muster_values** value);
+/* Blocks until all `count` keys exist at the same time. */
+MUSTER_C_API muster_status* muster_store_wait(muster_job* job, const void* const* keys,
+                                              const size_t* key_sizes, size_t count,
+                                              const muster_call_options* options);
+/* Adds to the number that the key holds, and stores the sum in `*sum`. */
+MUSTER_C_API muster_status* muster_store_add(muster_job* job, const void* key, size_t key_size,
+                                             int64_t amount, const muster_call_options* options,
+                                             int64_t* sum);
+/* Gives the key the value `desired` if it has the value `expected`, or, if `expected` is NULL, if
+ * the key does not exist. Stores in `*changed` whether it did (1 or 0). Stores in `*value` what the
+ * key has afterwards, without a value if it does not exist; `value` may be NULL. */
+MUSTER_C_API muster_status* muster_store_compare_and_set(muster_job* job, const void* key,
+                                                         size_t key_size, const void* expected,
+                                                         size_t expected_size, const void* desired,
+                                                         size_t desired_size,
+                                                         const muster_call_options* options,
+                                                         int* changed, muster_values** value);
+/* Appends to the value, and stores its length in `*length`. */
+MUSTER_C_API muster_status* muster_store_append(muster_job* job, const void* key, size_t key_size,
+                                                const void* value, size_t size,
+                                                const muster_call_options* options,
+                                                int64_t* length);
+/* Deletes the key, and stores in `*existed` whether it existed (1 or 0). */
+MUSTER_C_API muster_status* muster_store_delete(muster_job* job, const void* key, size_t key_size,
+                                                const muster_call_options* options, int* existed);
+/* Returns the keys that begin with the prefix, or their number. */
+MUSTER_C_API muster_status* muster_store_list(muster_job* job, const void* prefix,
+                                              size_t prefix_size,
+                                              const muster_call_options* options,
+                                              muster_values** keys);
+MUSTER_C_API muster_status* muster_store_count(muster_job* job, const void* prefix,
+                                               size_t prefix_size,
+                                               const muster_call_options* options, int64_t* count);
+/* Appends an element to the queue, and stores the number of its elements in `*length`. */
+MUSTER_C_API muster_status* muster_store_push(muster_job* job, const void* key, size_t key_size,
+                                              const void* element, size_t size,
+                                              const muster_call_options* options, int64_t* length);
+/* Removes and returns the first element of the queue. Blocks until there is one. */
+MUSTER_C_API muster_status* muster_store_pop(muster_job* job, const void* key, size_t key_size,
+                                             const muster_call_options* options,
+                                             muster_values** element);
+MUSTER_C_API muster_status* muster_store_length(muster_job* job, const void* key, size_t key_size,
+                                                const muster_call_options* options,
+                                                int64_t* length);
+/* Arrives at the barrier, and blocks until `count` arrivals have come since the last round was
+ * complete. Stores the arrival's place in its round, from 1, in `*place`; `place` may be NULL. */
+MUSTER_C_API muster_status* muster_store_barrier(muster_job* job, const void* key, size_t key_size,
+                                                 int64_t count, const muster_call_options* options,
+                                                 int64_t* place);
 
 /* ---- Leases ------------------------------------------------------------------------------- */
 

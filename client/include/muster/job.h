@@ -26,6 +26,7 @@
 #include "muster/job_options.h"
 #include "muster/lease.h"
 #include "muster/reduce_op.h"
+#include "muster/store.h"
 
 // The membership of a process in its job. Every program begins here:
 //
@@ -245,6 +246,10 @@ class Job {
   //   DEADLINE_EXCEEDED  names the process that holds the lease.
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, LeaseScope scope,
                                      const CallOptions& options = {});
+
+  // Returns the job's key-value store. Local: does not block, and connects to nothing before the
+  // first use.
+  Store store() const;
 
   // Runs `work` on one process of each node, the first to call this, and returns its value on all
   // processes of the node; they block until it has run. `work` returns T, StatusOr<T>, Status or

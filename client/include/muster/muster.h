@@ -33,6 +33,9 @@
 //     to combine numbers                 Job::AllReduce                       job.h
 //     among some of the ranks            Job::NewGroup, Split, Group          job.h, group.h
 //
+//   keys and values of the job           Job::store, Store                    job.h, store.h
+//     to count, queue, meet and watch    Store::Add, Push, Barrier, Watch     store.h
+//
 //   tensors of all ranks                 Communicator                         communicator.h
 //     overlapped with computation        Communicator::Start,                 communicator.h
 //                                        PendingOperation                     pending_operation.h
@@ -71,6 +74,7 @@
 #include "muster/pending_operation.h"
 #include "muster/reduce_op.h"
 #include "muster/scopes.h"
+#include "muster/store.h"
 #include "muster/tensor.h"
 #include "muster/tensor_operations.h"
 #include "muster/version.h"

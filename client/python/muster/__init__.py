@@ -44,6 +44,7 @@ from muster.group import Group
 from muster.job import Job, Member, Subscription, join
 from muster.lease import Lease
 from muster.log import use_logging
+from muster.store import Store
 from muster.workspace import Configuration, Tensor, Workspace
 
 __version__ = _loaded().version().decode()
@@ -75,6 +76,7 @@ __all__ = [
     "PermissionDeniedError",
     "ReduceOp",
     "ResourceExhaustedError",
+    "Store",
     "Subscription",
     "Tensor",
     "UnauthenticatedError",

@@ -20,6 +20,7 @@ from muster._scopes import Preventions
 from muster.encodings import AnyEncoding, find
 from muster.group import Group, new_group, take_values
 from muster.lease import Lease
+from muster.store import Store
 
 T = TypeVar("T")
 
@@ -449,6 +450,11 @@ class Job(Group):
         """Returns a block in which this thread's collectives do not wait for other ranks: each returns at once with the
         caller's own value. For code that only some ranks run. Blocks nest."""
         return self._preventions.scope()
+
+    @property
+    def store(self) -> Store:
+        """The job's keys and values, which all its processes share. Connects to nothing before the first call."""
+        return Store(self._handle, self)
 
     # ---- Work that one process does.
 

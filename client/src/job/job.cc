@@ -279,6 +279,8 @@ absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope
   return Lease(std::move(state));
 }
 
+Store Job::store() const { return Store(control()); }
+
 absl::Status Job::health() const { return world().health(); }
 
 absl::Status Job::AwaitFailure(absl::Duration timeout) const {

@@ -11,6 +11,7 @@
 #include "server/core/api/basic_types.h"
 #include "server/core/api/job_status.h"
 #include "server/core/api/observation.h"
+#include "server/core/api/store_messages.h"
 
 namespace muster::core {
 
@@ -158,7 +159,7 @@ struct StreamEvent {
   bool urgent = false;
 };
 
-// The end of an Attach stream, after the events sent before.
+// The end of an Attach stream or a store stream, after all that was sent before.
 struct StreamEnd {
   WaiterId stream = 0;
   absl::Status status;
@@ -186,6 +187,7 @@ struct InquiryCause {
 struct Effects {
   std::vector<Reply> replies;
   std::vector<StreamEvent> events;
+  std::vector<StoreMessage> store;  // on store streams, in order and before `ends`
   std::vector<StreamEnd> ends;
   std::vector<LogLine> log;
   std::optional<InquiryCause> inquiry;  // for a HangDiagnoser, if there is one

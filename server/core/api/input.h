@@ -6,13 +6,14 @@
 
 #include "common/rpc/type_list.h"
 #include "server/core/api/requests.h"
+#include "server/core/api/store_messages.h"
 
 namespace muster::core {
 
 // The caller of a parked call has gone. The call is withdrawn without a reply. Unknown ids are
 // ignored.
 struct CallCancelled {};
-// The other side has ended an Attach stream. Unknown ids are ignored.
+// The other side has ended an Attach stream or a store stream. Unknown ids are ignored.
 struct StreamClosed {};
 // NextDeadline() may have passed. The step does what is due.
 struct DeadlineReached {};
@@ -35,10 +36,11 @@ using MemberCalls = TypeList<JoinRequest, RejoinRequest, LeaveRequest, StopReque
 using MemberCall = MemberCalls::Into<std::variant>;
 
 // The inputs of a step.
-using Inputs =
-    decltype(TypeList<CallCancelled, StreamClosed, DeadlineReached, DrainBegun, VerdictFound,
-                      AttachRequest>() +
-             MemberCalls() + TypeList<NodeCollectiveRequest, ExitReport, ProcessStateReport>());
+using Inputs = decltype(TypeList<CallCancelled, StreamClosed, DeadlineReached, DrainBegun,
+                                 VerdictFound, AttachRequest>() +
+                        MemberCalls() +
+                        TypeList<NodeCollectiveRequest, ExitReport, ProcessStateReport,
+                                 StoreRequest, StoreLeft>());
 using Input = Inputs::Into<std::variant>;
 
 }  // namespace muster::core

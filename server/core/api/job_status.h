@@ -69,6 +69,14 @@ struct LeaseStatus {
   absl::Duration held_for;  // if it is held
 };
 
+// The clients of the store that wait for the same thing.
+struct StoreWaiters {
+  std::string what;             // "key 'a' has not been set"
+  std::vector<uint32_t> ranks;  // of the clients that have one, sorted
+  uint32_t others = 0;          // clients without a rank
+  absl::Duration age;           // since the first of them waits
+};
+
 // A rank that others wait for.
 struct Straggler {
   uint32_t rank = 0;
@@ -113,6 +121,7 @@ struct JobStatus {
   std::vector<std::string> oddities;               // differences between the epoch's members
   std::vector<std::string> finished_groups;        // why each finished group is finished
   std::optional<InquiryStatus> inquiry;            // the latest
+  std::vector<StoreWaiters> store_waits;           // the longest first
 };
 
 }  // namespace muster::core

@@ -123,7 +123,10 @@ absl::Status Options::Validate() const {
       {"--max-group-ranks", limits.max_group_ranks},
       {"--max-leases", limits.max_leases},
       {"--max-leases-per-member", limits.max_leases_per_member},
-      {"--max-name-bytes", limits.max_name_bytes}};
+      {"--max-name-bytes", limits.max_name_bytes},
+      {"--max-store-key-bytes", store.max_key_bytes},
+      {"--max-store-value-bytes", store.max_value_bytes},
+      {"--max-store-keys", store.max_keys}};
   for (const auto& [flag, value] : bounds) {
     if (absl::Status s = MustBePositive(flag, value); !s.ok()) return s;
   }

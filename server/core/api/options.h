@@ -38,6 +38,24 @@ struct Limits {
   uint32_t max_name_bytes = 256;  // --max-name-bytes: names, labels, types, topologies
 };
 
+// The configuration of the job's key-value store (docs/store.md).
+struct StoreOptions {
+  uint64_t max_key_bytes = 8 << 10;    // --max-store-key-bytes
+  uint64_t max_value_bytes = 8 << 20;  // --max-store-value-bytes: one value or element
+  uint32_t max_keys = 128 << 10;       // --max-store-keys: also keys that were just deleted
+  bool answers_wait_for_copy = false;  // --store-answers-wait-for-copy
+  // Until when the daemon is too young to answer clients that were never served: others, which were
+  // served by an earlier daemon, may not have come back.
+  absl::Time young_until = absl::InfinitePast();
+
+  // The largest entry: a queue with all its elements, and the results that travel with it. An entry
+  // is sent in one message.
+  uint64_t max_entry_bytes() const {
+    constexpr uint64_t kLargest = uint64_t{1} << 30;
+    return max_value_bytes > kLargest / 8 ? kLargest : 8 * max_value_bytes;
+  }
+};
+
 // The configuration of a Coordinator, mostly from musterd's flags.
 struct Options {
   std::string job_id = "default";
@@ -62,6 +80,7 @@ struct Options {
   // The time-out of a call that names none.
   absl::Duration default_wait_timeout = absl::Minutes(30);
   Limits limits;
+  StoreOptions store;
   std::string daemon_version;
   // A random number, new at each start of a daemon.
   uint64_t instance = 1;

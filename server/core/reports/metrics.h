@@ -32,6 +32,10 @@ struct Metrics {
   size_t lease_names = 0;    // --max-leases
   size_t groups = 0;         // --max-groups; includes groups that are closed and not settled
 
+  size_t store_keys = 0;     // --max-store-keys; includes keys that were just deleted
+  size_t store_clients = 0;  // that have a stream
+  size_t store_waits = 0;    // operations on the store that are not answered
+
   size_t leases_held = 0;
   size_t lease_waiters = 0;
 

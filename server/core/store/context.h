@@ -23,12 +23,13 @@ struct Options {
   absl::Duration member_grace = absl::Seconds(2);
   absl::Duration recovery_grace = absl::Seconds(60);
   absl::Duration default_wait_timeout = absl::Minutes(30);
-  uint64_t max_key_bytes = 8 << 10;    // --max-store-key-bytes
-  uint64_t max_value_bytes = 8 << 20;  // --max-store-value-bytes
-  uint64_t max_keys = 128 << 10;       // --max-store-keys: entries, with tombstones
-  uint32_t max_operations = 1024;      // --max-waiters-per-member
-  size_t max_clients = 65536;          // that have ever joined
-  bool answers_wait_for_copy = false;  // --store-answers-wait-for-copy
+  uint64_t max_key_bytes = 8 << 10;     // --max-store-key-bytes
+  uint64_t max_value_bytes = 8 << 20;   // --max-store-value-bytes
+  uint64_t max_entry_bytes = 64 << 20;  // a queue with its elements; see StoreOptions
+  uint64_t max_keys = 128 << 10;        // --max-store-keys: entries, with tombstones
+  uint32_t max_operations = 1024;       // --max-waiters-per-member
+  size_t max_clients = 65536;           // that have ever joined
+  bool answers_wait_for_copy = false;   // --store-answers-wait-for-copy
 };
 
 // The effects of a step.

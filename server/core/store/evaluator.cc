@@ -92,6 +92,16 @@ absl::Status Evaluator::CheckSize(const std::string& key, uint64_t bytes) const 
       context_.options.max_value_bytes, " (musterd --max-store-value-bytes raises it)"));
 }
 
+absl::Status Evaluator::CheckQueue(const Slot& slot, uint64_t bytes) const {
+  const uint64_t all = slot.charge.bytes() + bytes;
+  if (all <= context_.options.max_entry_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("queue ", Quote(slot.key), " would have ", all, " bytes; the limit is ",
+                   context_.options.max_entry_bytes,
+                   ", 8 elements of the largest size: pop elements first "
+                   "(musterd --max-store-value-bytes raises the limit)"));
+}
+
 absl::Status Evaluator::CheckRoom(const std::string& key, uint64_t bytes) const {
   const Slot* const slot = slots_.Find(key);
   if ((slot == nullptr || !slot->entry) && slots_.entries() >= context_.options.max_keys) {
@@ -257,6 +267,9 @@ Outcome Evaluator::Run(const ParkedOperation& by, const StorePush& push) {
   Outcome refused;
   const absl::StatusOr<Slot*> slot = FindKind<StoreQueue>(push.key, &refused);
   refused.answer.error = slot.ok() ? CheckSize(push.key, push.value->size()) : slot.status();
+  if (refused.answer.error.ok() && *slot != nullptr) {
+    refused.answer.error = CheckQueue(**slot, push.value->size());
+  }
   if (refused.answer.error.ok()) refused.answer.error = CheckRoom(push.key, push.value->size());
   if (!refused.answer.error.ok()) return refused;
   if (*slot == nullptr) return Replace(by, push.key, StoreQueue{{push.value}}, {0, 1}, true);

@@ -57,6 +57,7 @@ class Evaluator {
   absl::Status CheckKey(const std::string& key) const;
   absl::Status CheckSize(const std::string& key, uint64_t bytes) const;
   // Checks the limits for a change that adds so many bytes to the key.
+  absl::Status CheckQueue(const Slot& slot, uint64_t bytes) const;
   absl::Status CheckRoom(const std::string& key, uint64_t bytes) const;
   // Returns the key's slot if it has a `Kind`, null if it has nothing, or an error that says what
   // it has.

@@ -53,6 +53,8 @@ class Operations {
 
   // Returns the operations that wait for keys, by age.
   const std::map<uint64_t, ParkedOperation*>& all() const { return by_serial_; }
+  // Returns the oldest operation that waits for a key, an element or other arrivals, or null.
+  const ParkedOperation* OldestWait() const;
   std::string DescribeMissing(const ParkedOperation& operation) const {
     return evaluator_.DescribeMissing(operation);
   }

@@ -17,6 +17,10 @@ absl::Status OutOfOrder(absl::string_view what) {
       absl::StrCat(what, ": a stream begins with one open, and then its claim"));
 }
 
+// How many messages a client may leave unconfirmed and still have operations served. Answers to
+// its own operations are most of them. A client confirms as soon as it has read all.
+constexpr size_t kMostUnconfirmed = 65536;
+
 // The highest revision that a claim may name: no job gets there.
 constexpr uint64_t kHighestRevision = uint64_t{1} << 62;
 
@@ -90,7 +94,13 @@ absl::Status Store::Take(WaiterId stream, const StoreClaim& claim) {
 
 absl::Status Store::Take(WaiterId stream, const StoreOperation& operation) {
   const absl::StatusOr<Client*> client = ClientOf(stream);
-  return client.ok() ? operations_.Receive(*client, operation) : client.status();
+  if (!client.ok()) return client.status();
+  if ((*client)->unconfirmed.size() >= kMostUnconfirmed) {
+    return absl::UnavailableError(absl::StrCat((*client)->Describe(), " has not confirmed ",
+                                               (*client)->unconfirmed.size(),
+                                               " messages; open another stream"));
+  }
+  return operations_.Receive(*client, operation);
 }
 
 absl::Status Store::Take(WaiterId stream, const StoreCancel& cancel) {

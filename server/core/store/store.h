@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/core/api/job_status.h"
 #include "server/core/store/context.h"
 #include "server/core/store/operations.h"
 #include "server/core/store/placement.h"
@@ -54,6 +56,9 @@ class Store {
   Time NextDeadline() const;
   // Returns whether no client has ever come.
   bool unused() const { return context_.clients.list().size() == 0 && opening_.empty(); }
+
+  // Returns what clients wait for: keys, elements, arrivals. The longest wait comes first.
+  std::vector<StoreWaiters> Waits(Time now) const;
 
   const Context& context() const { return context_; }
   const Slots& slots() const { return slots_; }

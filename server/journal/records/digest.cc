@@ -45,6 +45,9 @@ Digest DigestOf(const core::Effects& effects) {
   for (const core::StreamEvent& event : effects.events) {
     texts.Add(event.stream << 4 | event.event->index() << 1 | uint64_t{event.urgent});
   }
+  for (const core::StoreMessage& message : effects.store) {
+    texts.Add(message.stream << 4 | message.message.index());
+  }
   for (const core::StreamEnd& end : effects.ends) {
     AddEnd(end.stream, end.status, &answers, &texts);
   }

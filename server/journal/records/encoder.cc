@@ -69,6 +69,7 @@ InputKind KindOf(const StepInput& step) {
           [](const core::DrainBegun&) { return INPUT_KIND_DRAIN; },
           [](const core::DeadlineReached&) { return INPUT_KIND_TICK; },
           [](const core::VerdictFound&) { return INPUT_KIND_VERDICT; },
+          [](const core::StoreLeft&) { return INPUT_KIND_STORE_LEFT; },
           [](const auto&) { return INPUT_KIND_UNSPECIFIED; },  // a request that was not kept
       },
       step.input);

@@ -11,6 +11,7 @@
 #include "common/credentials/process_secret.h"
 #include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/store.pb.h"
 #include "server/journal/journal.pb.h"
 
 namespace muster::journal {
@@ -50,11 +51,15 @@ inline constexpr InputKind kKindOf = INPUT_KIND_UNSPECIFIED;
   inline constexpr InputKind kKindOf<v1::name##Request> = INPUT_KIND_##kind;
 MUSTER_RPCS(MUSTER_KIND, MUSTER_KIND)
 #undef MUSTER_KIND
+template <>
+inline constexpr InputKind kKindOf<v1::StoreRequest> = INPUT_KIND_STORE;
 
 // Calls `visit` for each field that holds a payload. The order depends on the message alone.
 using PayloadVisitor = absl::FunctionRef<void(std::string*)>;
 void ForEachPayload(v1::LeaseResult* result, PayloadVisitor visit);
 void ForEachPayload(v1::Claim* claim, PayloadVisitor visit);
+// Numbers are no payloads: a replay needs them to add to.
+void ForEachPayload(v1::StoreRequest* request, PayloadVisitor visit);
 template <typename Request>
 void ForEachPayload(Request* request, PayloadVisitor visit) {
   constexpr RpcPayloads kWhere = Rpc<Request>::kPayloads;
@@ -77,6 +82,9 @@ auto SecretOf(Request* request) -> decltype(request->mutable_secret()) {
   return request->mutable_secret();
 }
 inline std::string* SecretOf(void*) { return nullptr; }
+inline std::string* SecretOf(v1::StoreRequest* request) {
+  return request->has_open() ? request->mutable_open()->mutable_secret() : nullptr;
+}
 
 // Returns the part of a request that the journal keeps. `raw` is the encoding that the request was
 // parsed from. It is used as it is if nothing must be left out; otherwise, or if it is empty, the

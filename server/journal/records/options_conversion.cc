@@ -67,10 +67,32 @@ core::Time FromProto(const google::protobuf::Timestamp& in) {
   return absl::FromUnixSeconds(in.seconds()) + absl::Nanoseconds(in.nanos() % kNanosPerSecond);
 }
 
+// Converts the options of the store. The bindings guard against new fields, as for Limits.
+StoreOptions ToProto(const core::StoreOptions& options) {
+  const auto& [key, value, keys, wait_for_copy, young_until] = options;
+  StoreOptions out;
+  out.set_max_key_bytes(key);
+  out.set_max_value_bytes(value);
+  out.set_max_keys(keys);
+  out.set_answers_wait_for_copy(wait_for_copy);
+  if (young_until != absl::InfinitePast()) *out.mutable_young_until() = ToProto(young_until);
+  return out;
+}
+
+core::StoreOptions FromProto(const StoreOptions& in) {
+  core::StoreOptions out;
+  out.max_key_bytes = in.max_key_bytes();
+  out.max_value_bytes = in.max_value_bytes();
+  out.max_keys = in.max_keys();
+  out.answers_wait_for_copy = in.answers_wait_for_copy();
+  if (in.has_young_until()) out.young_until = FromProto(in.young_until());
+  return out;
+}
+
 // Converts the options. The bindings guard against new fields, as for Limits.
 Options ToProto(const core::Options& options) {
   const auto& [job_id, size, min_size, max_size, restarts, settle, rejoin, grace, recovery, stall,
-               wait, limits, version, instance, random, wants_inquiry] = options;
+               wait, limits, store, version, instance, random, wants_inquiry] = options;
   static_cast<void>(random);
   static_cast<void>(wants_inquiry);
   Options out;
@@ -86,6 +108,7 @@ Options ToProto(const core::Options& options) {
   *out.mutable_stall_warning() = ToProto(stall);
   *out.mutable_default_wait_timeout() = ToProto(wait);
   *out.mutable_limits() = ToProto(limits);
+  *out.mutable_store() = ToProto(store);
   out.set_daemon_version(version);
   out.set_instance(instance);
   return out;
@@ -105,6 +128,7 @@ core::Options FromProto(const Options& in) {
   out.stall_warning = FromProto(in.stall_warning());
   out.default_wait_timeout = FromProto(in.default_wait_timeout());
   out.limits = FromProto(in.limits());
+  if (in.has_store()) out.store = FromProto(in.store());
   out.daemon_version = in.daemon_version();
   out.instance = in.instance();
   return out;

@@ -78,6 +78,7 @@ absl::Status Replayer::FeedStart(const Start& start) {
   from_checkpoint_ = false;
   ended_ = false;
   open_.clear();
+  store_streams_.clear();
   core_ = std::make_unique<core::Coordinator>(*options);
   observer_->OnStart(now_, *options);
   return absl::OkStatus();
@@ -104,6 +105,7 @@ absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
   ended_ = false;
   if (core_ == nullptr && steps_ == 0) started_ = now_;
   open_.clear();
+  store_streams_.clear();
   for (const auto& member : state->members) open_.insert(member.stream);
   core_ = std::make_unique<core::Coordinator>(*options, now_, *state);
   observer_->OnCheckpoint(now_, *options, *state);
@@ -134,7 +136,10 @@ absl::Status Replayer::FeedStep(const Step& step) {
   drawn_ = 0;
   replayed.effects = core_->Step(now_, step.waiter(), replayed.input);
   for (const core::Reply& reply : replayed.effects.replies) open_.erase(reply.waiter);
-  for (const core::StreamEnd& end : replayed.effects.ends) open_.erase(end.stream);
+  for (const core::StreamEnd& end : replayed.effects.ends) {
+    open_.erase(end.stream);
+    store_streams_.erase(end.stream);
+  }
   if (absl::Status s = CheckEffects(step, replayed.effects); !s.ok()) return s;
   ++steps_;
   ++steps_of_daemon_;
@@ -143,17 +148,26 @@ absl::Status Replayer::FeedStep(const Step& step) {
 }
 
 // Checks that the number of a new call or stream is not in use. The core relies on its caller for
-// that.
+// that. All messages of a stream of the store have its number.
 absl::Status Replayer::TrackOpenCall(core::WaiterId waiter, const core::Input& input) {
   bool is_new = true;
   std::visit(Overloaded{
                  [&](const core::CallCancelled&) { open_.erase(waiter); },
-                 [&](const core::StreamClosed&) { open_.erase(waiter); },
+                 [&](const core::StreamClosed&) {
+                   open_.erase(waiter);
+                   store_streams_.erase(waiter);
+                 },
+                 [&](const core::StoreRequest&) {
+                   is_new = waiter != 0 && waiter < kMaxWaiter && open_.count(waiter) == 0;
+                   store_streams_.insert(waiter);
+                 },
+                 [](const core::StoreLeft&) {},
                  [](const core::DeadlineReached&) {},
                  [](const core::DrainBegun&) {},
                  [](const core::VerdictFound&) {},
                  [&](const auto& /*request*/) {
-                   is_new = waiter != 0 && waiter < kMaxWaiter && open_.insert(waiter).second;
+                   is_new = waiter != 0 && waiter < kMaxWaiter &&
+                            store_streams_.count(waiter) == 0 && open_.insert(waiter).second;
                  },
              },
              input);

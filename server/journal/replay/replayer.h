@@ -87,7 +87,8 @@ class Replayer {
   ReplayObserver* const observer_;
   SyntheticPayloads synthetic_;
   std::unique_ptr<core::Coordinator> core_;
-  absl::flat_hash_set<core::WaiterId> open_;  // calls and streams that have not ended
+  absl::flat_hash_set<core::WaiterId> open_;  // calls and streams of members that have not ended
+  absl::flat_hash_set<core::WaiterId> store_streams_;  // that have not ended
   core::Time now_;
   core::Time started_;
   uint64_t steps_ = 0;

@@ -4,13 +4,16 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/credentials/process_secret.h"
 #include "common/rpc/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/store.pb.h"
 #include "server/journal/records/kept_request.h"
 #include "server/service/conversion/request_conversion.h"
+#include "server/service/conversion/store_request_conversion.h"
 
 namespace muster::journal {
 namespace {
@@ -27,6 +30,9 @@ std::string SyntheticSecret() { return std::string(kProcessSecretBytes, '\1'); }
 void ActAsOwner(v1::AttachRequest* request) {
   request->mutable_member()->set_incarnation(IncarnationOf(request->secret()));
 }
+void ActAsOwner(v1::StoreRequest* request) {
+  request->mutable_open()->set_incarnation(IncarnationOf(request->open().secret()));
+}
 template <typename Wire>
 void ActAsOwner(Wire*) {}
 
@@ -36,6 +42,10 @@ void SetOwner(const std::string& owner, core::AttachRequest* request) {
 void SetOwner(const std::string& owner, core::ExitReport* report) { report->incarnation = owner; }
 void SetOwner(const std::string& owner, core::ProcessStateReport* report) {
   report->incarnation = owner;
+}
+void SetOwner(const std::string& owner, core::StoreRequest* request) {
+  auto* const open = std::get_if<core::StoreOpen>(&request->message);
+  if (open != nullptr) open->incarnation = owner;
 }
 template <typename CoreRequest>
 void SetOwner(const std::string&, CoreRequest*) {}
@@ -97,6 +107,10 @@ absl::StatusOr<core::Input> Restore(const Step& step, SyntheticPayloads* synthet
       return core::DeadlineReached();
     case INPUT_KIND_VERDICT:
       return core::VerdictFound{step.reason()};
+    case INPUT_KIND_STORE:
+      return RestoreAs<v1::StoreRequest>(step, synthetic);
+    case INPUT_KIND_STORE_LEFT:
+      return core::StoreLeft();
     default:
       break;
   }

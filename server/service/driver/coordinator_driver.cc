@@ -86,18 +86,46 @@ void CoordinatorDriver::Attach(const journal::StepInput& step,
 
 void CoordinatorDriver::CloseStream(WaiterId id, const absl::Status& end) {
   std::shared_ptr<EventStream> stream;
+  std::shared_ptr<StoreStream> store_stream;
   RunStep({id, core::StreamClosed()}, [&](Time) {
-    auto entry = streams_.extract(id);
-    if (entry.empty()) return false;
-    stream = std::move(entry.mapped());
-    stream->Push({nullptr, end});
-    return true;
+    if (auto entry = streams_.extract(id); !entry.empty()) {
+      stream = std::move(entry.mapped());
+      stream->Push({nullptr, end});
+    } else if (auto store_entry = store_streams_.extract(id); !store_entry.empty()) {
+      store_stream = std::move(store_entry.mapped());
+      store_stream->PushEnd(end);
+    }
+    return stream != nullptr || store_stream != nullptr;
   });
   if (stream != nullptr) stream->Flush();
+  if (store_stream != nullptr) store_stream->Flush();
+}
+
+absl::Status CoordinatorDriver::OpenStore(WaiterId id, std::shared_ptr<StoreStream> stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!drain_reason_.empty()) return absl::UnavailableError(drain_reason_);
+  store_streams_.emplace(id, std::move(stream));
+  return absl::OkStatus();
+}
+
+void CoordinatorDriver::ReceiveFromStore(const journal::StepInput& step) {
+  RunStep(step, [&](Time) { return store_streams_.contains(step.id); });
+}
+
+// The core ends the streams that it knows. A stream without an open is not among them.
+void CoordinatorDriver::LeaveStore(WaiterId id) {
+  RunStep({id, core::StoreLeft()}, [&](Time) { return store_streams_.contains(id); });
+  CloseStream(id, absl::OkStatus());
 }
 
 void CoordinatorDriver::Drain(const std::string& reason) {
-  RunStep({0, core::DrainBegun{reason}}, Always);
+  std::vector<WaiterId> store_streams;
+  RunStep({0, core::DrainBegun{reason}}, [&](Time) {
+    drain_reason_ = reason;
+    for (const auto& [id, stream] : store_streams_) store_streams.push_back(id);
+    return true;
+  });
+  for (const WaiterId id : store_streams) CloseStream(id, absl::UnavailableError(reason));
   RunDiagnosisStep([&](Time) { return diagnoser_.Drain(reason); });
 }
 
@@ -206,6 +234,7 @@ void CoordinatorDriver::Record(const journal::StepInput& step, Time now, Effects
 CoordinatorDriver::Deliveries CoordinatorDriver::Collect(Effects effects, Time now) {
   Deliveries out;
   CollectReplies(std::move(effects.replies), &out);
+  CollectStore(&effects, &out);
   CollectStreams(&effects, now, &out);
   out.has_logged = !effects.log.empty();
   log_.Push(std::move(effects.log));
@@ -234,10 +263,22 @@ void CoordinatorDriver::CollectStreams(Effects* effects, Time now, Deliveries* o
     (event.urgent ? out->urgent : out->streams).push_back(entry->second);
   }
   for (core::StreamEnd& end : effects->ends) {
-    auto entry = streams_.extract(end.stream);
-    if (entry.empty()) continue;
-    entry.mapped()->Push({nullptr, std::move(end.status)});
-    out->streams.push_back(std::move(entry.mapped()));
+    if (auto entry = streams_.extract(end.stream); !entry.empty()) {
+      entry.mapped()->Push({nullptr, std::move(end.status)});
+      out->streams.push_back(std::move(entry.mapped()));
+    } else if (auto store_entry = store_streams_.extract(end.stream); !store_entry.empty()) {
+      store_entry.mapped()->PushEnd(std::move(end.status));
+      out->store_streams[end.stream] = std::move(store_entry.mapped());
+    }
+  }
+}
+
+void CoordinatorDriver::CollectStore(Effects* effects, Deliveries* out) {
+  for (core::StoreMessage& message : effects->store) {
+    const auto entry = store_streams_.find(message.stream);
+    if (entry == store_streams_.end()) continue;
+    entry->second->Push(std::move(message.message));
+    out->store_streams[message.stream] = entry->second;
   }
 }
 
@@ -247,6 +288,7 @@ void CoordinatorDriver::Deliver(const Deliveries& deliveries) {
   for (const auto& stream : deliveries.urgent) stream->Flush();
   for (const auto& [call, reply] : deliveries.replies) call->End(reply.status, reply.answer);
   for (const auto& stream : deliveries.streams) stream->Flush();
+  for (const auto& [id, stream] : deliveries.store_streams) stream->Flush();
   if (deliveries.has_logged) log_.Flush();
   if (deliveries.outcome_known && on_outcome_) on_outcome_();
 }

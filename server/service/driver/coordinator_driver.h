@@ -52,6 +52,18 @@ class EventStream {
   virtual void Flush() = 0;
 };
 
+// A stream of a client of the store, as the driver sees it.
+class StoreStream {
+ public:
+  virtual ~StoreStream() = default;
+  // Queues a message, or the status that ends the stream. Nothing follows the end. Called under the
+  // driver's lock; see EventStream::Push().
+  virtual void Push(core::StoreResponse message) = 0;
+  virtual void PushEnd(absl::Status end) = 0;
+  // Starts to send the queued messages. Called without locks held.
+  virtual void Flush() = 0;
+};
+
 // The driver of one coordinator core: it serializes the core's steps, tells it the time, and
 // delivers its effects to calls and streams. Thread-safe. No method blocks unless it says so.
 //
@@ -92,9 +104,17 @@ class CoordinatorDriver {
 
   // Runs the step of an Attach. Its stream stays open until CloseStream() or a later step ends it.
   void Attach(const journal::StepInput& step, std::shared_ptr<EventStream> stream);
-  // Ends the stream with this status, because the peer is gone or does not read. Does nothing if
-  // the stream has ended.
+  // Ends the stream of a member or of the store with this status, because the peer is gone or does
+  // not read. Does nothing if the stream has ended.
   void CloseStream(core::WaiterId id, const absl::Status& end);
+
+  // Adds a stream of the store, which stays open until CloseStream(), LeaveStore() or a step ends
+  // it. Returns UNAVAILABLE, and adds nothing, if the daemon drains.
+  absl::Status OpenStore(core::WaiterId id, std::shared_ptr<StoreStream> stream);
+  // Runs the step of a message from a client of the store. Does nothing if the stream has ended.
+  void ReceiveFromStore(const journal::StepInput& step);
+  // Ends the stream of a client that has ended its side of it.
+  void LeaveStore(core::WaiterId id);
 
   // Ends all parked calls and streams with UNAVAILABLE and this reason; see core::DrainBegun.
   void Drain(const std::string& reason);
@@ -132,6 +152,7 @@ class CoordinatorDriver {
     std::vector<std::shared_ptr<EventStream>> urgent;
     std::vector<std::pair<Responder*, core::Reply>> replies;
     std::vector<std::shared_ptr<EventStream>> streams;
+    absl::flat_hash_map<core::WaiterId, std::shared_ptr<StoreStream>> store_streams;
     bool has_logged = false;
     bool outcome_known = false;
   };
@@ -151,6 +172,7 @@ class CoordinatorDriver {
   Deliveries Collect(core::Effects effects, core::Time now);
   void CollectReplies(std::vector<core::Reply> replies, Deliveries* out);
   void CollectStreams(core::Effects* effects, core::Time now, Deliveries* out);
+  void CollectStore(core::Effects* effects, Deliveries* out);
   void Deliver(const Deliveries& deliveries);
 
   void RunTimer();
@@ -170,6 +192,8 @@ class CoordinatorDriver {
   core::HangDiagnoser diagnoser_;
   absl::flat_hash_map<core::WaiterId, Responder*> calls_;
   absl::flat_hash_map<core::WaiterId, std::shared_ptr<EventStream>> streams_;
+  absl::flat_hash_map<core::WaiterId, std::shared_ptr<StoreStream>> store_streams_;
+  std::string drain_reason_;                       // not empty: the daemon drains
   core::Time timer_due_ = absl::InfiniteFuture();  // when the timer's thread wakes up
   bool stopping_ = false;
   std::condition_variable timer_wakes_;

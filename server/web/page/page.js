@@ -103,7 +103,7 @@ function draw() {
   document.title = `${status.job}: ${status.state} - Muster`;
   const { members, nodes } = model;
   section('facts', [status.world, status.most, status.least, status.epoch, status.daemon, status.refused, status.newcomers, status.stop], () => sections.facts(status));
-  section('waits', [model.stuck, model.moving, status.verdict, status.disagreements, model.stuck.length && version], () => sections.waits(model));
+  section('waits', [model.stuck, model.moving, status.verdict, status.disagreements, status.storeWaits, (model.stuck.length || status.storeWaits.length) && version], () => sections.waits(model));
   byId('mismatches').hidden = !status.oddities.length;
   section('mismatches-list', status.oddities, () => sections.mismatches(status));
   section('late', status.late, () => sections.late(model));

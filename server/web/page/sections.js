@@ -32,8 +32,9 @@ export function waits(model) {
   const cards = [...verdict(model.status), ...model.status.disagreements.map(disagreement)];
   cards.push(...model.stuck.slice(0, MOST_WAITS).map((pending, index) => waitCard(model, pending, index)));
   if (model.stuck.length > MOST_WAITS) cards.push(quiet(`and ${many(model.stuck.length - MOST_WAITS, 'more collective')}`));
+  cards.push(...model.status.storeWaits.map(storeCard));
   if (model.moving) cards.push(quiet(`${many(model.moving, 'collective')} under way, in which ranks keep arriving.`));
-  return cards.length ? cards : [quiet('No rank waits in a collective.')];
+  return cards.length ? cards : [quiet('No rank waits in a collective or in the store.')];
 }
 
 // Returns the verdict of the latest inquiry. The wait that it explains may be over by now.
@@ -55,6 +56,15 @@ function waitCard(model, pending, index) {
     element('h3', {}, pending.title), ...lines,
     element('ul', {}, ...named(model, pending, index)),
     element('p', { class: 'quiet' }, `${many(count(pending.arrived), 'rank')} there, the first for `, since(pending.first), ', the latest for ', since(pending.latest)));
+}
+
+function storeCard(wait) {
+  const who = [];
+  if (wait.ranks.length) who.push(formatRanks(wait.ranks));
+  if (wait.others) who.push(many(wait.others, 'process without a rank', 'processes without a rank'));
+  return element('article', { class: 'wait' },
+    element('h3', {}, 'Store: ', wait.what),
+    element('p', {}, `Waiting: ${who.join(' and ')}, for `, since(wait.since)));
 }
 
 function named(model, pending, index) {

@@ -17,6 +17,8 @@ using nlohmann::json;
 
 // The most open leases that are listed. A job may have tens of thousands.
 constexpr size_t kMaxLeases = 200;
+// The most waits in the store that are listed, the longest first.
+constexpr size_t kMaxStoreWaits = 20;
 
 const char* JobStateName(core::JobState state) {
   switch (state) {
@@ -107,6 +109,19 @@ class StatusWriter {
            {"gaveUp", Ranges(pending.gave_up)},
            {"first", At(snapshot_.now - pending.age)},
            {"latest", At(snapshot_.now - pending.since_last_arrival)}});
+    }
+    return all;
+  }
+
+  // Returns what clients of the store wait for, the longest wait first.
+  json StoreWaits() const {
+    json all = json::array();
+    for (const core::StoreWaiters& waiters : snapshot_.job.store_waits) {
+      if (all.size() == kMaxStoreWaits) break;
+      all.push_back({{"what", waiters.what},
+                     {"ranks", Ranges(waiters.ranks)},
+                     {"others", waiters.others},
+                     {"since", At(snapshot_.now - waiters.age)}});
     }
     return all;
   }
@@ -246,6 +261,7 @@ std::string StatusJson(const service::CoordinatorDriver::Snapshot& snapshot,
   all["members"] = writer.Members();
   all["nodeNames"] = writer.ShownNodes();
   all["pending"] = writer.Pending();
+  all["storeWaits"] = writer.StoreWaits();
   all["leases"] = writer.Leases(&unlisted, &completed);
   all["unlistedLeases"] = unlisted;
   all["completedLeases"] = completed;

@@ -162,6 +162,63 @@ static void leases(muster_job* job) {
   muster_lease_free(lease);
 }
 
+static void check_value(muster_values* values, size_t index, const char* expected) {
+  size_t size = 0;
+  const void* data = muster_values_get(values, index, &size);
+  CHECK(data != NULL && size == strlen(expected) && memcmp(data, expected, size) == 0);
+}
+
+static void store(muster_job* job) {
+  const int size = muster_world_size(job);
+  const void* keys[] = {"port", "sum"};
+  const size_t key_sizes[] = {4, 3};
+  muster_values* values = NULL;
+  muster_call_options soon = MUSTER_CALL_OPTIONS;
+  int64_t number = 0;
+  int flag = -1;
+  soon.timeout_ms = 50;
+  if (muster_rank(job) == 1) OK(muster_store_set(job, "port", 4, "7001", 4, NULL));
+  OK(muster_store_get(job, "port", 4, NULL, &values));
+  CHECK(muster_values_count(values) == 1);
+  check_value(values, 0, "7001");
+  muster_values_free(values);
+  FAILS(muster_store_get(job, "absent", 6, &soon, &values), MUSTER_DEADLINE_EXCEEDED, "'absent'");
+  FAILS(muster_store_set(job, NULL, 4, "", 0, NULL), MUSTER_INVALID_ARGUMENT, "key");
+
+  OK(muster_store_add(job, "sum", 3, 2, NULL, &number));
+  CHECK(number >= 2 && number <= 2 * size);
+  OK(muster_store_barrier(job, "added", 5, size, NULL, &number));
+  CHECK(number >= 1 && number <= size);
+  OK(muster_store_wait(job, keys, key_sizes, 2, NULL));
+  OK(muster_store_add(job, "sum", 3, 0, NULL, &number));
+  CHECK(number == 2 * size);
+  OK(muster_store_list(job, "", 0, NULL, &values));
+  CHECK(muster_values_count(values) == 3);
+  check_value(values, 0, "added");
+  muster_values_free(values);
+  OK(muster_store_count(job, "s", 1, NULL, &number));
+  CHECK(number == 1);
+
+  OK(muster_store_compare_and_set(job, "port", 4, NULL, 0, "1", 1, NULL, &flag, &values));
+  CHECK(flag == 0);
+  check_value(values, 0, "7001");
+  muster_values_free(values);
+  if (muster_rank(job) == 0) {
+    OK(muster_store_append(job, "log", 3, "ab", 2, NULL, &number));
+    CHECK(number == 2);
+    OK(muster_store_push(job, "work", 4, "first", 5, NULL, &number));
+    CHECK(number == 1);
+    OK(muster_store_length(job, "work", 4, NULL, &number));
+    CHECK(number == 1);
+    OK(muster_store_pop(job, "work", 4, NULL, &values));
+    check_value(values, 0, "first");
+    muster_values_free(values);
+    OK(muster_store_delete(job, "log", 3, NULL, &flag));
+    CHECK(flag == 1);
+  }
+  OK(muster_barrier(muster_world(job), "after the store", NULL));
+}
+
 /* Rank 1 comes first. Its error names the ranks that are missing. */
 static void time_outs(muster_job* job) {
   const int all[] = {0, 1, 2};
@@ -414,6 +471,7 @@ int main(int argc, char** argv) {
   any_sizes(job);
   groups(job);
   leases(job);
+  store(job);
   work_for_all(job);
   members(job);
   type_names(job);

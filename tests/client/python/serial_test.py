@@ -36,6 +36,30 @@ class SerialTest(unittest.TestCase):
         job.leave()
         self.assertTrue(job.left)
 
+    def test_every_call_of_the_store_works(self):
+        store = self.job.store
+        store.set("port", b"70\x0001")
+        self.assertEqual(store.get(b"port"), b"70\x0001")
+        store.wait(["port"])
+        self.assertEqual(store.add("n", -3), -3)
+        self.assertEqual(store.add("n", 3), 0)
+        self.assertEqual(store.compare_and_set("port", None, b"1"), (False, b"70\x0001"))
+        self.assertEqual(store.compare_and_set("port", b"70\x0001", b"1"), (True, b"1"))
+        self.assertEqual(store.compare_and_set("absent", b"x", b"1"), (False, None))
+        self.assertEqual(store.append("port", b"23"), 3)
+        self.assertEqual(store.list(), [b"n", b"port"])
+        self.assertEqual(store.count("p"), 1)
+        self.assertEqual((store.push("q", b"first"), store.push("q", b"")), (1, 2))
+        self.assertEqual((store.pop("q"), store.length("q"), store.pop("q")), (b"first", 1, b""))
+        self.assertEqual(store.barrier("met", 1), 1)
+        self.assertEqual((store.delete("port"), store.delete("port")), (True, False))
+        with self.assertRaisesRegex(muster.DeadlineExceededError, "port"):
+            store.get("port", timeout=0.01)
+        with self.assertRaisesRegex(muster.FailedPreconditionError, "queue"):
+            store.get("q")
+        with self.assertRaises(muster.InvalidArgumentError):
+            store.set("", b"x")
+
     def test_objects_are_only_pickled_on_request(self):
         with self.assertRaisesRegex(TypeError, "a dict is no bytes: say how.*encoding='json'"):
             self.job.broadcast({})

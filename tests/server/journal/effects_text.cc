@@ -6,8 +6,10 @@
 #include "absl/strings/str_join.h"
 #include "common/rpc/overloaded.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/store.pb.h"
 #include "server/service/conversion/event_conversion.h"
 #include "server/service/conversion/response_conversion.h"
+#include "server/service/conversion/store_response_conversion.h"
 
 namespace muster::journal {
 namespace {
@@ -56,6 +58,24 @@ std::string AnswerText(const core::Answer& answer) {
       answer);
 }
 
+// A replay has other values, of the same sizes.
+void ReplaceBySize(v1::StoreResult* result) {
+  if (result->has_value()) result->set_value(absl::StrCat(result->value().size(), " bytes"));
+}
+
+std::string StoreText(const core::StoreResponse& message, const core::StoreOptions& options) {
+  v1::StoreResponse text = service::ToProto(message, options);
+  if (text.hold().has_entry()) {
+    for (v1::StoreResult& result : *text.mutable_hold()->mutable_entry()->mutable_results()) {
+      ReplaceBySize(&result);
+    }
+  }
+  if (text.hold().has_change()) {
+    ReplaceBySize(text.mutable_hold()->mutable_change()->mutable_result());
+  }
+  return absl::StrCat(text.SerializeAsString(), " ", service::SizeOf(message));
+}
+
 }  // namespace
 
 std::string EffectsText(const core::Effects& effects, core::Time now,
@@ -68,6 +88,10 @@ std::string EffectsText(const core::Effects& effects, core::Time now,
   for (const core::StreamEvent& event : effects.events) {
     absl::StrAppend(&text, "event ", event.stream, event.urgent ? " urgent " : " ",
                     service::ToProto(*event.event, now, options).SerializeAsString(), "\n");
+  }
+  for (const core::StoreMessage& message : effects.store) {
+    absl::StrAppend(&text, "store ", message.stream, " ", StoreText(message.message, options.store),
+                    "\n");
   }
   for (const core::StreamEnd& end : effects.ends) {
     absl::StrAppend(&text, "end ", end.stream, " ", end.status.ToString(), "\n");

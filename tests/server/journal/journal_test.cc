@@ -20,6 +20,7 @@
 #include "server/journal/replay/reader.h"
 #include "server/journal/replay/replay_files.h"
 #include "spdlog/sinks/ostream_sink.h"
+#include "tests/server/service/store_stream.h"
 #include "tests/server/service/test_job.h"
 #include "tests/util/process/process.h"
 #include "tests/util/process/wait_until.h"
@@ -167,6 +168,47 @@ TEST_F(JournalTest, OmitsPayloadsAndSecretsAndIsPrivate) {
   struct stat file = {};
   ASSERT_EQ(stat(path_.c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0600u);
+}
+
+TEST_F(JournalTest, ReplaysTheStoreWithoutItsValues) {
+  const auto set = [](const std::string& key, const std::string& value) {
+    return [=](v1::StoreOperation* operation) {
+      operation->mutable_set()->set_key(key);
+      operation->mutable_set()->set_value(value);
+    };
+  };
+  const auto add = [](v1::StoreOperation* operation) {
+    operation->mutable_add()->set_key("number");
+    operation->mutable_add()->set_amount(2);
+  };
+  const auto swap = [](v1::StoreOperation* operation) {
+    operation->mutable_compare_and_set()->set_key("name");
+    operation->mutable_compare_and_set()->set_expected("private");
+    operation->mutable_compare_and_set()->set_value("changed");
+  };
+  service::ServerOptions options = Options();
+  {
+    const auto server = StartServer(options);
+    TestStoreClient client(server->address());
+    ASSERT_THAT(client.Open(), IsOk());
+    ASSERT_THAT(client.Call(set("name", "private")), IsOk());
+    ASSERT_THAT(client.Call(set("number", "40")), IsOk());
+    EXPECT_EQ(client.Call(add)->number(), 42);
+    EXPECT_TRUE(client.Call(swap)->changed());
+    const absl::StatusOr<v1::StoreAnswer> text = client.Call([](v1::StoreOperation* operation) {
+      operation->mutable_add()->set_key("name");
+      operation->mutable_add()->set_amount(1);
+    });
+    ASSERT_THAT(text, IsOk());
+    EXPECT_EQ(text->error().code(), static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+    client.Leave().IgnoreError();
+  }
+  const std::string journal = ReadFile(path_);
+  EXPECT_THAT(journal, HasSubstr("name"));
+  EXPECT_THAT(journal, Not(HasSubstr("private")));
+  EXPECT_THAT(journal, Not(HasSubstr("changed")));
+  const ReplayOutput replay = ReplayToLines(path_);
+  EXPECT_THAT(replay.end.status, IsOk());
 }
 
 TEST_F(JournalTest, AnIncompleteLastBlockIsIgnored) {

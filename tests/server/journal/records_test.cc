@@ -103,6 +103,39 @@ TEST(KeptRequestTest, OmitsPayloadsAndSecretsAndRestoresTheMessage) {
   EXPECT_EQ(Keep(&barrier, "", hasher).bytes, barrier.SerializeAsString());
 }
 
+TEST(KeptRequestTest, OfTheStoreKeepsKeysAndNumbersAndOmitsOtherValues) {
+  const PayloadHasher hasher;
+  v1::StoreRequest request;
+  request.mutable_operation()->mutable_set()->set_key("name");
+  request.mutable_operation()->mutable_set()->set_value("private");
+  const std::string before = request.SerializeAsString();
+  KeptRequest kept = Keep(&request, before, hasher);
+  EXPECT_EQ(kept.kind, INPUT_KIND_STORE);
+  EXPECT_EQ(request.SerializeAsString(), before);
+  EXPECT_THAT(kept.bytes, ::testing::HasSubstr("name"));
+  EXPECT_THAT(kept.bytes, ::testing::Not(::testing::HasSubstr("private")));
+  ASSERT_EQ(kept.payloads.size(), 1u);
+  EXPECT_EQ(kept.payloads[0].size, 7u);
+
+  request.mutable_operation()->mutable_set()->set_value("-42");
+  kept = Keep(&request, "as it came", hasher);
+  EXPECT_EQ(kept.bytes, "as it came");
+  EXPECT_TRUE(kept.payloads.empty());
+
+  request.mutable_open()->set_secret("sixteen bytes...");
+  kept = Keep(&request, request.SerializeAsString(), hasher);
+  EXPECT_THAT(kept.bytes, ::testing::Not(::testing::HasSubstr("sixteen")));
+  EXPECT_EQ(kept.incarnation, IncarnationOf("sixteen bytes..."));
+
+  v1::StoreEntry* const entry = request.mutable_entries()->add_entries()->mutable_entry();
+  entry->mutable_queue()->add_elements("first");
+  entry->mutable_queue()->add_elements("7");
+  entry->add_results()->set_value("popped");
+  kept = Keep(&request, "", hasher);
+  EXPECT_EQ(kept.payloads.size(), 2u);
+  EXPECT_THAT(kept.bytes, ::testing::Not(::testing::HasSubstr("popped")));
+}
+
 TEST(SyntheticPayloadsTest, AreEqualForEqualPayloads) {
   SyntheticPayloads synthetic(/*max_bytes=*/100);
   EXPECT_EQ(*synthetic.For({0, 0}), "");

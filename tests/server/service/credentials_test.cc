@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 #include "grpcpp/create_channel.h"
+#include "muster/v1/store.pb.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "tests/server/service/raw_call.h"
 #include "tests/server/service/test_job.h"
@@ -42,13 +43,15 @@ auto Refused(const std::string& text) {
   return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(text));
 }
 
-// Returns the path of each method of the coordinator's service.
+// Returns the path of each method of the daemon's services.
 std::vector<std::string> Methods() {
-  const google::protobuf::ServiceDescriptor* const service =
-      v1::GetStatusRequest::descriptor()->file()->FindServiceByName("CoordinatorService");
   std::vector<std::string> methods;
-  for (int i = 0; i < service->method_count(); ++i) {
-    methods.push_back(absl::StrCat("/", service->full_name(), "/", service->method(i)->name()));
+  for (const google::protobuf::ServiceDescriptor* service :
+       {v1::GetStatusRequest::descriptor()->file()->FindServiceByName("CoordinatorService"),
+        v1::StoreRequest::descriptor()->file()->FindServiceByName("StoreService")}) {
+    for (int i = 0; i < service->method_count(); ++i) {
+      methods.push_back(absl::StrCat("/", service->full_name(), "/", service->method(i)->name()));
+    }
   }
   return methods;
 }

@@ -26,7 +26,7 @@ class Status:
             "job": job, "daemon": "0.1.0", "state": "running", "reason": f"all {ranks} members have joined", "world": ranks,
             "least": 0, "most": 0, "newcomers": 0, "stop": False, "refused": 0, "epoch": "1763848000000000", "states": STATES,
             "started": 1763848000000, "members": self.members, "texts": self.texts, "pending": [], "leases": [],
-            "unlistedLeases": 0, "completedLeases": 0, "losses": [], "late": [], "oddities": [], "disagreements": [], "verdict": None, "timeline": [[500, 0, f"epoch 1 formed: {ranks} members"]],
+            "unlistedLeases": 0, "completedLeases": 0, "losses": [], "late": [], "oddities": [], "storeWaits": [], "disagreements": [], "verdict": None, "timeline": [[500, 0, f"epoch 1 formed: {ranks} members"]],
         }
 
     def text(self, text):
