@@ -34,12 +34,13 @@ class ControlPlane;
 
 // A change below a watched prefix. It may stand for several changes of its key.
 struct StoreEvent {
+  // The key's content now, or that it was deleted.
   enum class Kind { kValue, kQueue, kBarrier, kDeleted };
 
-  std::string key;
-  Kind kind = Kind::kValue;
-  std::string value;   // of kValue
-  uint64_t count = 0;  // the elements of a queue, or the arrivals in a barrier's latest round
+  std::string key;           // the key that has changed
+  Kind kind = Kind::kValue;  // what it holds
+  std::string value;         // of kValue
+  uint64_t count = 0;        // the elements of a queue, or the arrivals in a barrier's latest round
 };
 
 // The outcome of Store::CompareAndSet().

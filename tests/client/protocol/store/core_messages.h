@@ -4,8 +4,8 @@
 #include "muster/v1/store.pb.h"
 #include "server/core/api/store_messages.h"
 
-// Converts the messages of store streams between the wire and the daemon's core, as the daemon's
-// service does, but without its checks.
+// Converts the messages of store streams between the wire and the daemon's core, with the
+// conversions of the daemon's service. A message that the service would refuse fails the test.
 namespace muster {
 
 core::StoreRequest CoreRequestOf(const v1::StoreRequest& request);

@@ -141,14 +141,16 @@ TEST_F(StoreJobTest, AQueueIsLimited) {
   Harness h(options);
   const WaiterId stream = Open(&h, OpenOf(id_));
   const auto element = std::make_shared<std::string>(1000, 'e');
+  std::vector<StoreAnswer> answers;
   for (uint64_t id = 1; id <= 9; ++id) {
     Send(&h, stream, {StoreOperation{id, {}, StorePush{"q", element}}});
+    answers = TakeAnswers(stream);
+    ASSERT_EQ(answers.size(), 1u);
+    if (!answers[0].error.ok()) break;
     Send(&h, stream, {StoreConfirm{1 + 2 * id}});  // Opened, holds and answers
   }
-  const std::vector<StoreAnswer> answers = TakeAnswers(stream);
-  ASSERT_FALSE(answers.empty());
-  EXPECT_EQ(answers.back().error.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(answers.back().error.ToString(), HasSubstr("queue 'q' would have"));
+  EXPECT_EQ(answers[0].error.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(answers[0].error.ToString(), HasSubstr("queue 'q' would have"));
 }
 
 TEST_F(StoreJobTest, TheEndOfItsProcessEndsAClient) {
