@@ -37,7 +37,7 @@ absl::Status StoreValue(absl::StatusOr<std::string> value, muster_values** out) 
   return absl::OkStatus();
 }
 
-absl::Status StoreComparison(absl::StatusOr<muster::StoreComparison> comparison, int* changed,
+absl::Status GiveComparison(absl::StatusOr<muster::StoreComparison> comparison, int* changed,
                              muster_values** value) {
   if (!comparison.ok()) return comparison.status();
   *changed = comparison->changed ? 1 : 0;
@@ -124,7 +124,7 @@ muster_status* muster_store_compare_and_set(muster_job* job, const void* key, si
     if (!checked.ok()) return checked;
     std::optional<absl::string_view> has;
     if (expected != nullptr) has = Bytes(expected, expected_size);
-    return StoreComparison(job->job->store().CompareAndSet(Bytes(key, key_size), has,
+    return GiveComparison(job->job->store().CompareAndSet(Bytes(key, key_size), has,
                                                            Bytes(desired, desired_size), *once),
                            changed, value);
   });

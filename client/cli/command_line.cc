@@ -189,6 +189,12 @@ void AddRun(CLI::App* app, RunFlags* flags) {
          "too; "
          "'off' serves nothing (default on)")
       ->type_name("MODE");
+  run->add_option(
+         "--torch-store", flags->torch_store,
+         "Where PyTorch programs find their store, in place of rank 0: 'loopback' serves it in the "
+         "launcher of each node, at a port of the loopback interface; 'node0' in the launcher of "
+         "node 0 alone, to all who reach its MASTER_PORT; 'off' leaves it to rank 0 (default off)")
+      ->type_name("WHERE");
   run->add_option("--musterd", flags->musterd,
                   "The coordinator's program (default: MUSTER_MUSTERD, or the "
                   "musterd next to muster or in PATH)")

@@ -32,7 +32,10 @@ LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) a
 (--master-port); no process listens there until the program does. PYTHONUNBUFFERED is 1 unless it is
 set. MUSTER_BIND_TO is core or numa if the rank is bound. With --pmi=on it has PMI_FD, PMI_RANK, PMI_SIZE, PMI_ID, MPI_LOCALRANKID and MPI_LOCALNRANKS, as
 under MPICH's mpiexec, or, if the program is linked with Open MPI and with --pmi=pmix, PMIX_NAMESPACE,
-PMIX_RANK and others of a PMIx server. On a terminal, or with --pty, a rank's standard output and error are a
+PMIX_RANK and others of a PMIx server. With --torch-store=loopback, MASTER_ADDR and MASTER_PORT are
+127.0.0.1 and the port of this node's launcher, and with either kind of store,
+TORCHELASTIC_USE_AGENT_STORE is True and TORCHELASTIC_RESTART_COUNT counts the restarts of the group.
+On a terminal, or with --pty, a rank's standard output and error are a
 pseudo-terminal that is as wide as yours less the prefix.
 
 SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to the ranks and end the run: ranks that are still

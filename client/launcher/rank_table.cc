@@ -24,13 +24,15 @@ int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 
 }  // namespace
 
 RankTable::RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
-                     const HostedCoordinator* coordinator, MpiServer* mpi, OnEnd on_end)
+                     const HostedCoordinator* coordinator, MpiServer* mpi, TorchServer* torch,
+                     OnEnd on_end)
     : plan_(*plan),
       picks_master_port_(!plan->master_port && plan->nnodes == 1),
       starter_(starter),
       loop_(loop),
       coordinator_(*coordinator),
       mpi_(mpi),
+      torch_(torch),
       on_end_(std::move(on_end)),
       places_(plan->nproc_per_node) {
   for (int local_rank = 0; local_rank < plan->nproc_per_node; ++local_rank) {
@@ -42,6 +44,7 @@ RankTable::RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
 absl::Status RankTable::StartAll() {
   first_start_ = std::min(first_start_, SteadyNow());
   if (absl::Status begun = mpi_->BeginWorld(); !begun.ok()) return begun;
+  if (absl::Status begun = torch_->BeginWorld(); !begun.ok()) return begun;
   if (picks_master_port_) plan_.master_port = FreePort();  // the last one may still be in use
   absl::Status started;
   for (int i = 0; i < plan_.nproc_per_node && started.ok(); ++i) started = Start(i);

@@ -18,6 +18,7 @@
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/process/process_tree.h"
 #include "client/launcher/rank_starter.h"
+#include "client/launcher/torch_server.h"
 #include "common/memory/activity_reader.h"
 
 namespace muster::launcher {
@@ -43,10 +44,11 @@ class RankTable {
 
   // All pointers must outlive this object. No call here ends the `coordinator`.
   RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
-            const HostedCoordinator* coordinator, MpiServer* mpi, OnEnd on_end);
+            const HostedCoordinator* coordinator, MpiServer* mpi, TorchServer* torch, OnEnd on_end);
 
-  // Begins an MPI world and calls Start() for every place, until one fails. If neither the user nor
-  // other nodes fix the master port, writes a new free port into the plan.
+  // Begins an MPI world, empties the store of PyTorch programs, and calls Start() for every place,
+  // until one fails. If neither the user nor other nodes fix the master port, writes a new free
+  // port into the plan.
   absl::Status StartAll();
   // Starts a process for a local rank, whose place must have no living one. An error is a text for
   // the user.
@@ -94,6 +96,7 @@ class RankTable {
   EventLoop* const loop_;
   const HostedCoordinator& coordinator_;
   MpiServer* const mpi_;
+  TorchServer* const torch_;
   const OnEnd on_end_;
   std::vector<Place> places_;  // by local rank
   absl::Time first_start_ = absl::InfiniteFuture();

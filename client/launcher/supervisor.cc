@@ -50,7 +50,8 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
                           [this](int local_rank, const MpiFault& fault) {
                             recovery_.OnMpiFault(local_rank, fault);
                           }})),
-      ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(),
+      torch_(&plan_, loop, [this](const std::string& text) { Say(text); }),
+      ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(), &torch_,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
       outcome_(plan_.job, node_),
       shutdown_(&plan_, &ranks_, &outcome_, starter),
@@ -74,6 +75,7 @@ absl::Status Supervisor::Run() {
   recovery_.OnLosses();
   AwaitBundle();
   EndLeftovers();
+  torch_.Close();
   StopCoordinator();
   return started;
 }

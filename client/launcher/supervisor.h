@@ -21,6 +21,7 @@
 #include "client/launcher/rank_shutdown.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
+#include "client/launcher/torch_server.h"
 
 namespace muster::launcher {
 
@@ -39,11 +40,12 @@ namespace muster::launcher {
 //   RankShutdown       the end of the run
 //   HostedCoordinator  the coordinator's process
 //   MpiServer          the ranks of MPI programs
+//   TorchServer        the store of PyTorch programs
 //   CoordinatorLink    calls to the coordinator
 //
-// Nothing here links the SDK, since a launcher has no rank. RankStarter, the interface to the
-// callers, is implemented in client/cli (muster run) and client/launch (muster::Launch). Tests:
-// tests/client/launcher, and tests/client/cli for whole runs.
+// Nothing here links the SDK but the store's client, since a launcher has no rank. RankStarter, the
+// interface to the callers, is implemented in client/cli (muster run) and client/launch
+// (muster::Launch). Tests: tests/client/launcher, and tests/client/cli for whole runs.
 class Supervisor {
  public:
   // Each byte from `control_fd` is a signal for the ranks (signal_relay.h). End of file means that
@@ -114,6 +116,7 @@ class Supervisor {
 
   HostedCoordinator coordinator_;
   const std::unique_ptr<MpiServer> mpi_;
+  TorchServer torch_;
   RankTable ranks_;
   RunOutcome outcome_;
   RankShutdown shutdown_;

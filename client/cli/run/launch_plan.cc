@@ -20,6 +20,7 @@ namespace {
 using launcher::BindTo;
 using launcher::JobPlan;
 using launcher::Pmi;
+using launcher::TorchStore;
 
 constexpr size_t kMaxNameBytes = 256;
 constexpr int kMaxProcesses = 4096;  // on one node
@@ -243,6 +244,18 @@ absl::Status FillBinding(const RunFlags& flags, JobPlan* job) {
   return absl::OkStatus();
 }
 
+absl::Status FillTorchStore(const RunFlags& flags, JobPlan* job) {
+  if (!flags.torch_store) return absl::OkStatus();
+  if (*flags.torch_store == "loopback") {
+    job->torch_store = TorchStore::kLoopback;
+  } else if (*flags.torch_store == "node0") {
+    job->torch_store = TorchStore::kNode0;
+  } else if (*flags.torch_store != "off") {
+    return Malformed("--torch-store", *flags.torch_store, "loopback, node0 or off");
+  }
+  return absl::OkStatus();
+}
+
 void FillUnset(const std::string& value, std::optional<std::string>* flag) {
   if (!flag->has_value() && !value.empty()) *flag = value;
 }
@@ -299,6 +312,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   RETURN_IF_ERROR(FillMetrics(flags, &plan));
   RETURN_IF_ERROR(FillPmi(flags, &plan.job));
   RETURN_IF_ERROR(FillBinding(flags, &plan.job));
+  RETURN_IF_ERROR(FillTorchStore(flags, &plan.job));
   plan.coordinator_given = flags.coordinator.has_value();
   plan.prefix = !flags.no_prefix;
   RETURN_IF_ERROR(FillPty(flags, &plan));

@@ -34,6 +34,7 @@ struct RunFlags {
   std::optional<std::string> metrics_listen;
   std::optional<std::string> pmi;
   std::optional<std::string> bind_to;
+  std::optional<std::string> torch_store;
   CredentialFiles credentials;  // fields are empty if not given
   bool no_prefix = false;
   bool pty = false;

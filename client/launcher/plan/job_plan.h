@@ -36,6 +36,13 @@ enum class BindTo {
   kNuma,  // all cores of a NUMA node
 };
 
+// Where PyTorch programs find the job's store (docs/doors.md).
+enum class TorchStore {
+  kOff,       // rank 0 serves a store of its own
+  kLoopback,  // in the launcher of each node, on the loopback interface
+  kNode0,     // in the launcher of node 0, for all nodes
+};
+
 // The part of a job that runs on this node, after validation.
 struct JobPlan {
   std::string job;
@@ -61,6 +68,12 @@ struct JobPlan {
   BindTo bind_to = BindTo::kNone;
   // The CPUs of each rank's processes, by local rank. Empty: they have the launcher's.
   std::vector<std::vector<int>> cpus = {};
+
+  TorchStore torch_store = TorchStore::kOff;
+  // Known when the ranks are started: the port of the store, and how often all ranks here were
+  // started before. Each time, they find an empty store.
+  int torch_port = 0;
+  int torch_generation = 0;
 
   // The folder for this node's bundle when a hang is detected. If empty, none is written.
   std::string debug_dir;

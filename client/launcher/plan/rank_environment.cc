@@ -14,6 +14,9 @@
 namespace muster::launcher {
 namespace {
 
+// With it, a PyTorch program does not serve the store in rank 0. It is unset without a store,
+// because a torchrun around this launcher sets it for its own.
+constexpr char kAgentStoreVariable[] = "TORCHELASTIC_USE_AGENT_STORE";
 constexpr char kJsmVariable[] = "JSM_JSRUN_PORT";
 
 // Returns the variables that the SDK reads (muster/job_options.h).
@@ -50,6 +53,21 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
       {"GROUP_RANK", absl::StrCat(plan.node_rank)},
       {"MASTER_ADDR", plan.coordinator.host},
       {"MASTER_PORT", absl::StrCat(MasterPort(plan))},
+      {kAgentStoreVariable, std::nullopt},
+  };
+}
+
+// Returns the variables by which a PyTorch program finds a store outside of rank 0, as under
+// torchrun's agent.
+RankVariables TorchStoreVariables(const JobPlan& plan) {
+  if (plan.torch_store == TorchStore::kOff) return {};
+  const bool loopback = plan.torch_store == TorchStore::kLoopback;
+  return {
+      {"MASTER_ADDR", loopback ? "127.0.0.1" : plan.coordinator.host},
+      {"MASTER_PORT", absl::StrCat(plan.torch_port)},
+      {kAgentStoreVariable, "True"},
+      // Older versions of PyTorch, such as 1.13, put it into the names of their keys.
+      {"TORCHELASTIC_RESTART_COUNT", absl::StrCat(plan.torch_generation)},
   };
 }
 
@@ -130,6 +148,7 @@ CredentialFiles CredentialsFromEnvironment() {
 RankVariables VariablesOf(const JobPlan& plan, const RankStart& start) {
   RankVariables variables = MusterVariables(plan, start);
   variables.merge(CredentialVariables(plan));
+  variables.merge(TorchStoreVariables(plan));  // before those of the same names below
   variables.merge(TorchrunVariables(plan, start.local_rank));
   variables.merge(MpiVariables(plan, start));
   return variables;

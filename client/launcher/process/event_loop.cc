@@ -27,6 +27,11 @@ EventLoop::~EventLoop() { close(epoll_fd_); }
 
 void EventLoop::Watch(int fd, Handler handler) { Add(fd, EPOLLIN, std::move(handler)); }
 
+void EventLoop::WatchFor(int fd, bool read, bool write, Handler handler) {
+  Forget(fd);
+  Add(fd, (read ? EPOLLIN : 0) | (write ? EPOLLOUT : 0), std::move(handler));
+}
+
 // epoll reports EPOLLERR and EPOLLHUP even if no event is requested.
 void EventLoop::WatchReader(int fd, Handler handler) {
   struct stat status;

@@ -27,6 +27,9 @@ class EventLoop {
   // Calls the handler when the last reader of `fd`, a pipe or socket, is gone. Does nothing for
   // other kinds of files. Do not use it together with Watch() on the same descriptor.
   void WatchReader(int fd, Handler handler);
+  // Calls the handler whenever `fd` is readable, if `read`, or writable, if `write`. Replaces an
+  // earlier handler of `fd`.
+  void WatchFor(int fd, bool read, bool write, Handler handler);
   // Stops watching `fd`. Call it before `fd` is closed.
   void Forget(int fd);
 

@@ -68,6 +68,20 @@ absl::StatusOr<v1::StoreAnswer> StoreDriver::Call(v1::StoreOperation operation,
   return *std::move(waiter.answer);
 }
 
+StoreCallId StoreDriver::Begin(v1::StoreOperation operation, Done done) {
+  Lock lock(mutex_);
+  const StoreCallId id = next_id_++;
+  begun_.emplace(id, std::move(done));
+  const SteadyTime now = SteadyClock::now();
+  Apply(core_.Begin(now, id, std::move(operation), Deadline(now, absl::InfiniteDuration())));
+  Drain(&lock);
+  return id;
+}
+
+void StoreDriver::Cancel(StoreCallId id) {
+  Run([id](StoreClientCore& core, SteadyTime now) { return core.Cancel(now, id); });
+}
+
 absl::StatusOr<Subscription> StoreDriver::Watch(const std::string& prefix, WatchCallback callback) {
   Lock lock(mutex_);
   if (notifier_ == nullptr) {
@@ -122,6 +136,8 @@ void StoreDriver::Apply(StoreEffects effects) {
 }
 
 void StoreDriver::Complete(StoreCompletion completion) {
+  const auto begun = begun_.extract(completion.id);
+  if (!begun.empty()) return begun.mapped()(std::move(completion.answer));
   const auto waiter = waiters_.extract(completion.id);
   if (waiter.empty()) return notifier_->Notify(completion.id, completion.answer.status());
   waiter.mapped()->answer = std::move(completion.answer);

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,14 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
 
   absl::StatusOr<v1::StoreAnswer> Call(v1::StoreOperation operation,
                                        const CallOptions& options) override;
+  // Begins an operation, and returns its id at once. Calls `done` once, under the driver's
+  // lock: it must not block, nor call the driver. Only the operation's own wait_timeout limits its
+  // wait, and not the time while the coordinator is away. Errors: as StoreClientCore::Begin().
+  using Done = std::function<void(absl::StatusOr<v1::StoreAnswer> answer)>;
+  StoreCallId Begin(v1::StoreOperation operation, Done done);
+  // Gives up an operation that was begun. Ignores others.
+  void Cancel(StoreCallId id);
+
   absl::StatusOr<Subscription> Watch(const std::string& prefix, WatchCallback callback) override;
   void Close(const absl::Status& why) override;
 
@@ -87,6 +96,7 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   StoreClientCore core_;
   StoreCallId next_id_ = 1;
   std::map<StoreCallId, Waiter*> waiters_;
+  std::map<StoreCallId, Done> begun_;
   std::unique_ptr<WatchNotifier> notifier_;  // null before the first watch
   std::deque<StoreOutput> outbox_;
   bool draining_ = false;

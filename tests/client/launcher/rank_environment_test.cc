@@ -44,6 +44,23 @@ TEST(RankEnvironmentTest, HasTheVariablesOfTheSdkAndTorchrun) {
   }
 }
 
+TEST(RankEnvironmentTest, NamesTheStoreOfPyTorchPrograms) {
+  const Variables base = {"TORCHELASTIC_USE_AGENT_STORE=True"};
+  EXPECT_THAT(Environment(MultiNode(), {0, "s", 0}, base),
+              Not(Contains(StartsWith("TORCHELASTIC_USE_AGENT_STORE="))));
+  JobPlan plan = MultiNode();
+  plan.torch_store = TorchStore::kLoopback;
+  plan.torch_port = 4711;
+  plan.torch_generation = 2;
+  for (const char* expected :
+       {"MASTER_ADDR=127.0.0.1", "MASTER_PORT=4711", "TORCHELASTIC_USE_AGENT_STORE=True",
+        "TORCHELASTIC_RESTART_COUNT=2"}) {
+    EXPECT_THAT(Environment(plan, {0, "s", 0}), Contains(expected));
+  }
+  plan.torch_store = TorchStore::kNode0;
+  EXPECT_THAT(Environment(plan, {0, "s", 0}), Contains("MASTER_ADDR=fe80::1"));
+}
+
 TEST(RankEnvironmentTest, NamesOnlyItsOwnActivityFile) {
   const Variables base = {"MUSTER_ACTIVITY_FILE=/another"};
   EXPECT_THAT(Environment(MultiNode(), {0, "s", 0, "/proc/1/fd/9"}, base),

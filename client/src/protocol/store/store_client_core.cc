@@ -94,6 +94,7 @@ v1::StoreOpen StoreClientCore::NewOpen() const {
   open.set_secret(options_.identity.secret);
   open.set_protocol_version(kProtocolVersion);
   if (options_.rank) open.set_rank(*options_.rank);
+  open.set_launcher(options_.launcher);
   open.set_node(options_.identity.node_id);
   open.set_attempt(stream_.attempt());
   open.set_was_served(was_served_);

@@ -75,8 +75,10 @@ void StoreOperations::Send(SteadyTime now, Pending* pending) {
   const absl::Duration left = Between(now, pending->deadline.when());
   v1::StoreRequest request;
   *request.mutable_operation() = pending->operation;
-  SetDuration(std::max(left, absl::ZeroDuration()),
-              request.mutable_operation()->mutable_wait_timeout());
+  if (!request.operation().has_wait_timeout()) {
+    SetDuration(std::max(left, absl::ZeroDuration()),
+                request.mutable_operation()->mutable_wait_timeout());
+  }
   stream_.Send(std::move(request));
   pending->sent_on = stream_.attempt();
 }

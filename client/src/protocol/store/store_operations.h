@@ -29,7 +29,8 @@ class StoreOperations {
   StoreOperations(const StoreOperations&) = delete;
   StoreOperations& operator=(const StoreOperations&) = delete;
 
-  // Begins an operation, which ends with one StoreCompletion.
+  // Begins an operation, which ends with one StoreCompletion. A wait_timeout that is set is the
+  // daemon's on each stream, in place of what is left until the deadline.
   void Begin(StoreCallId id, v1::StoreOperation operation, const Deadline& deadline);
   // Gives up an operation for the program. Ignores unknown ids.
   void Cancel(StoreCallId id);

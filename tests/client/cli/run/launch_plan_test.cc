@@ -153,6 +153,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::min_world_size, "2", "give --min-world-size to that musterd"},
         BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
         BadFlag{&RunFlags::metrics_listen, ":9100", "give --metrics-listen to that musterd"},
+        BadFlag{&RunFlags::torch_store, "on",
+                "--torch-store is 'on'; expected loopback, node0 or off"},
         BadFlag{&RunFlags::pmi, "pmi2", "--pmi is 'pmi2'; expected on, pmix or off"},
         BadFlag{&RunFlags::bind_to, "", "--bind-to is ''; expected none, core or numa"},
         BadFlag{&RunFlags::log_dir, "", "--log-dir is ''"},

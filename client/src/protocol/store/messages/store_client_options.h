@@ -16,6 +16,7 @@ struct StoreClientOptions {
   std::string job_id;
   Identity identity;             // the member's
   std::optional<uint32_t> rank;  // for messages of the daemon
+  bool launcher = false;         // for messages of the daemon: the client is the node's launcher
   // How long an operation waits for a coordinator that cannot be reached.
   absl::Duration coordinator_timeout;
   // How much later than an operation's time-out the daemon's answer may arrive, which says what was
