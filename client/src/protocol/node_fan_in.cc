@@ -6,14 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/node_completion.h"
 
 namespace muster::internal {
 namespace {
 
-// The largest payload and answer that fit into a slot beside the rest (SegmentOptions). Larger
-// collectives gain nothing from fan-in.
+// The largest payload that fits into a slot beside the rest (SegmentOptions). Larger collectives
+// gain nothing from fan-in.
 constexpr size_t kMaxFanInPayloadBytes = 6 << 10;
-constexpr size_t kMaxFanInAnswerBytes = 60 << 10;
 
 // Returns the bytes that all parts of one batch must have in common, besides the group and the
 // number.
