@@ -100,7 +100,8 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
   for (const Member* member : epoch()->members()) {
     const SessionId& session = member->session();
     out.members.push_back({(*epoch()->roster())[*member->rank()], session.counter, session.key,
-                           member->stream(), member->attach_attempt, member->join_attempt});
+                           member->stream(), member->attach_attempt, member->join_attempt,
+                           member->commits_on_node});
   }
   groups_.MakeCheckpoint(&out);
   leases_.MakeCheckpoint(&out);
@@ -128,6 +129,7 @@ void Coordinator::Impl::RestoreEpoch(const Checkpoint& checkpoint) {
                           known.stream);
     member->attach_attempt = known.attach_attempt;
     member->join_attempt = known.join_attempt;
+    member->commits_on_node = known.commits_on_node;
     roster->push_back(known.place);
     members.push_back(member);
   }

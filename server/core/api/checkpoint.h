@@ -27,6 +27,7 @@ struct Checkpoint {
     WaiterId stream = 0;
     uint64_t attach_attempt = 0;
     uint64_t join_attempt = 0;
+    bool commits_on_node = false;
   };
   struct Group {
     GroupName name;

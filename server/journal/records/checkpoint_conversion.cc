@@ -26,6 +26,7 @@ Member ToProto(const core::Checkpoint::Member& in) {
   out.set_stream(in.stream);
   out.set_attach_attempt(in.attach_attempt);
   out.set_join_attempt(in.join_attempt);
+  out.set_commits_on_node(in.commits_on_node);
   return out;
 }
 
@@ -46,6 +47,7 @@ core::Checkpoint::Member FromProto(const Member& in) {
   out.stream = in.stream();
   out.attach_attempt = in.attach_attempt();
   out.join_attempt = in.join_attempt();
+  out.commits_on_node = in.commits_on_node();
   return out;
 }
 
