@@ -35,6 +35,7 @@ constexpr const char* kJobVariables[] = {
     "MUSTER_METRICS_PORT_FILE",
     "MUSTER_MUSTERD",
     "MUSTER_NCCL_RANKS_PER_ID",
+    "MUSTER_NODE_COMMITS",
     "MUSTER_NODE_FANIN",
     "MUSTER_NODE_ID",
     "MUSTER_NODE_RANK",

@@ -25,6 +25,7 @@
   UNARY(NodeCollective, kMember, NodeCollectiveRequest, NODE_COLLECTIVE, kInParts)      \
   UNARY(WithdrawArrival, kMember, WithdrawRequest, WITHDRAW_ARRIVAL, kNone)             \
   UNARY(ReleaseGroups, kMember, ReleaseRequest, RELEASE_GROUPS, kNone)                  \
+  UNARY(ReportCommits, kMember, CommitReport, REPORT_COMMITS, kNone)                    \
   UNARY(AcquireLease, kMember, AcquireLeaseRequest, ACQUIRE_LEASE, kNone)               \
   UNARY(CompleteLease, kMember, CompleteLeaseRequest, COMPLETE_LEASE, kResult)          \
   UNARY(AbandonLease, kMember, AbandonLeaseRequest, ABANDON_LEASE, kNone)               \

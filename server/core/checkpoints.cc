@@ -101,7 +101,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
     const SessionId& session = member->session();
     out.members.push_back({(*epoch()->roster())[*member->rank()], session.counter, session.key,
                            member->stream(), member->attach_attempt, member->join_attempt,
-                           member->cpus});
+                           member->cpus, member->commits_on_node});
   }
   groups_.MakeCheckpoint(&out);
   leases_.MakeCheckpoint(&out);
@@ -130,6 +130,7 @@ void Coordinator::Impl::RestoreEpoch(const Checkpoint& checkpoint) {
     member->attach_attempt = known.attach_attempt;
     member->join_attempt = known.join_attempt;
     member->cpus = known.cpus;
+    member->commits_on_node = known.commits_on_node;
     roster->push_back(known.place);
     members.push_back(member);
   }

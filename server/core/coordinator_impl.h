@@ -105,6 +105,7 @@ class Coordinator::Impl {
   Collectives& ServerOf(const CollectiveRequest&) { return collectives_; }
   Collectives& ServerOf(const WithdrawRequest&) { return collectives_; }
   GroupReleases& ServerOf(const ReleaseRequest&) { return releases_; }
+  Collectives& ServerOf(const CommitReport&) { return collectives_; }
   Leases& ServerOf(const AcquireLeaseRequest&) { return leases_; }
   Leases& ServerOf(const CompleteLeaseRequest&) { return leases_; }
   Leases& ServerOf(const AbandonLeaseRequest&) { return leases_; }

@@ -191,6 +191,7 @@ internal::MemberOptions Cluster::OptionsOf(ProcessId id, uint32_t place) {
   options.identity = IdentityOf(*setting_, id, place, simulation_->now());
   options.coordinator_timeout = absl::Minutes(10);
   options.node_fanin = setting_->node_fanin;
+  options.node_commits = setting_->node_commits;
   options.random = Numbers(setting_->seed, absl::StrCat("backoff ", id));
   options.connected = [this, id] { return network_.Connected(id); };
   return options;

@@ -76,14 +76,17 @@ int Main(int argc, char** argv) {
   uint64_t seed = 0;
   std::vector<size_t> without;
   std::optional<bool> node_fanin;
+  std::optional<bool> node_commits;
   app.add_option("--first", first, "the first seed");
   app.add_option("--count", count, "how many schedules");
   app.add_option("--seed", seed, "prints this one schedule");
   app.add_option("--without", without, "numbers of faults to leave out")->delimiter(',');
   app.add_option("--node-fanin", node_fanin, "whether ranks of a node arrive together (1 or 0)");
+  app.add_option("--node-commits", node_commits,
+                 "whether collectives may complete on a node (1 or 0)");
   CLI11_PARSE(app, argc, argv);
   if (seed == 0) return RunMany(first, count);
-  return Print({seed, true, {without.begin(), without.end()}, node_fanin});
+  return Print({seed, true, {without.begin(), without.end()}, node_fanin, node_commits});
 }
 
 }  // namespace

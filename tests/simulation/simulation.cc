@@ -41,6 +41,7 @@ void RunAftermath(SimulationState* simulation) {
 Result Simulate(const Options& options) {
   Setting setting = DrawSetting(options.seed);
   setting.node_fanin = options.node_fanin.value_or(setting.node_fanin);
+  setting.node_commits = options.node_commits.value_or(setting.node_commits);
   SimulationState simulation(options.verbose);
   simulation.Trace("seed ", options.seed, ": ", setting.Describe());
   Cluster cluster(&setting, &simulation);
@@ -54,8 +55,13 @@ Result Simulate(const Options& options) {
     cluster.CheckEnd();
   }
   const Checks& checks = cluster.checks();
-  return {simulation.violations(),  faults.size(),           simulation.clock.steps(),
-          checks.results.results(), checks.results.epochs(), checks.node_calls};
+  return {simulation.violations(),
+          faults.size(),
+          simulation.clock.steps(),
+          checks.results.results(),
+          checks.results.epochs(),
+          checks.node_calls,
+          checks.commits};
 }
 
 Options Shrink(Options options) {

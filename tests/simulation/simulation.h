@@ -12,9 +12,10 @@ namespace muster::simulation {
 
 struct Options {
   uint64_t seed = 1;
-  bool verbose = false;             // prints the schedule
-  std::set<size_t> without_faults;  // indices of faults to leave out
-  std::optional<bool> node_fanin;   // whether ranks of a node arrive together; unset: by the seed
+  bool verbose = false;              // prints the schedule
+  std::set<size_t> without_faults;   // indices of faults to leave out
+  std::optional<bool> node_fanin;    // whether ranks of a node arrive together; unset: by the seed
+  std::optional<bool> node_commits;  // whether collectives may complete there; unset: by the seed
 };
 
 struct Result {
@@ -24,6 +25,7 @@ struct Result {
   std::map<std::string, std::string> results;  // see CallResults
   std::set<uint64_t> epochs;                   // nonces of those that programs were in
   uint64_t node_calls = 0;                     // calls for several ranks of a node
+  uint64_t commits = 0;                        // reported collectives that completed on a node
 };
 
 // Runs one schedule until every process has ended. The same options give the same schedule.

@@ -29,10 +29,11 @@ TEST(SimulationTest, InvariantsHold) {
   }
 }
 
-Result SimulateWith(uint64_t seed, bool node_fanin) {
+Result SimulateWith(uint64_t seed, bool node_fanin, bool node_commits = false) {
   Options options;
   options.seed = seed;
   options.node_fanin = node_fanin;
+  options.node_commits = node_commits;
   return Simulate(options);
 }
 
@@ -57,6 +58,26 @@ TEST(SimulationTest, NodeFanInChangesNoResult) {
   }
   EXPECT_GT(compared, 300);
   EXPECT_GT(node_calls, 1000u);
+}
+
+// Runs schedules twice: collectives may complete on the node, or all go through the coordinator.
+TEST(SimulationTest, CompletionOnTheNodeChangesNoResult) {
+  int compared = 0;
+  uint64_t commits = 0;
+  for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
+    if (!DrawSetting(seed).results_are_fixed()) continue;
+    const Result here = SimulateWith(seed, /*node_fanin=*/true, /*node_commits=*/true);
+    const Result there = SimulateWith(seed, /*node_fanin=*/true, /*node_commits=*/false);
+    if (here.epochs != there.epochs) continue;
+    ASSERT_EQ(here.results, there.results)
+        << "seed " << seed << "; compare tests/simulation:simulate --node-fanin=1 --seed=" << seed
+        << " with --node-commits=1 and =0";
+    ASSERT_EQ(there.commits, 0u) << "seed " << seed;
+    commits += here.commits;
+    ++compared;
+  }
+  EXPECT_GT(compared, 300);
+  EXPECT_GT(commits, 400u);
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ _VARIABLES = {
     "coordinator": "MUSTER_COORDINATOR", "job": "MUSTER_JOB", "world_size": "MUSTER_WORLD_SIZE", "rank": "MUSTER_RANK",
     "local_rank": "MUSTER_LOCAL_RANK", "node_rank": "MUSTER_NODE_RANK", "node_id": "MUSTER_NODE_ID",
     "topology": "MUSTER_TOPOLOGY", "timeout": "MUSTER_TIMEOUT", "coordinator_timeout": "MUSTER_COORDINATOR_TIMEOUT",
-    "node_fanin": "MUSTER_NODE_FANIN", "token_file": "MUSTER_TOKEN_FILE", "tls_ca": "MUSTER_TLS_CA",
-    "tls_cert": "MUSTER_TLS_CERT", "tls_key": "MUSTER_TLS_KEY", "tls_server_name": "MUSTER_TLS_SERVER_NAME",
+    "node_fanin": "MUSTER_NODE_FANIN", "node_commits": "MUSTER_NODE_COMMITS", "token_file": "MUSTER_TOKEN_FILE",
+    "tls_ca": "MUSTER_TLS_CA", "tls_cert": "MUSTER_TLS_CERT", "tls_key": "MUSTER_TLS_KEY", "tls_server_name": "MUSTER_TLS_SERVER_NAME",
 }
 
 
@@ -150,6 +150,7 @@ def join(
     timeout: Timeout = None,
     coordinator_timeout: Timeout = None,
     node_fanin: Optional[bool] = None,
+    node_commits: Optional[bool] = None,
     token_file: Union[None, str, "os.PathLike[str]"] = None,
     tls_ca: Union[None, str, "os.PathLike[str]"] = None,
     tls_cert: Union[None, str, "os.PathLike[str]"] = None,
@@ -173,6 +174,7 @@ def join(
       timeout              default of every waiting call, including this one, in seconds; 30 minutes by default
       coordinator_timeout  how long to try to reach a coordinator that does not answer; 10 minutes by default
       node_fanin           whether processes of one node arrive at collectives together, through shared memory
+      node_commits         whether a collective of one node's ranks may complete there, and the coordinator hears later
       token_file           file with the job's token
       tls_ca, tls_cert, tls_key, tls_server_name   PEM files, and the name in the coordinator's certificate
 

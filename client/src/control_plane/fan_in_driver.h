@@ -30,7 +30,7 @@ class FanInDriver {
     GroupRounds(std::shared_ptr<NodeSegment> s, std::vector<SharedSlot> slots_of_node,
                 const NodeGroup& group, uint32_t self, const FanInTimes& times)
         : segment(std::move(s)),
-          slots(std::move(slots_of_node), group.members, self),
+          slots(std::move(slots_of_node), group.members, self, segment->CommitWordOf(group.name)),
           round(&slots, times) {}
 
     const std::shared_ptr<NodeSegment> segment;  // keeps the memory mapped

@@ -166,6 +166,10 @@ void MemberDriver::RunFanInRound(Lock* lock, Waiter* waiter) {
 
 std::optional<Delivery> MemberDriver::SendForNode(uint64_t attempt,
                                                   const std::vector<TakenPart>& parts) {
+  {
+    Lock lock(mutex_);
+    if (auto on_node = member_.CompleteOnNode(attempt, parts)) return on_node;
+  }
   const absl::Duration patience = absl::Nanoseconds(fan_in_.times().patience);
   return DeliveryOf(Call(nullptr, [&](MemberCore& member, SteadyTime now, CallId id) {
     return member.SendForNode(now, id, attempt, parts, patience);

@@ -18,6 +18,7 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
   member.fingerprint = OwnFingerprint();
   member.coordinator_timeout = options.coordinator_timeout;
   member.node_fanin = options.node_fanin;
+  member.node_commits = options.node_commits;
   member.random = RandomFromDevice();
   return member;
 }

@@ -35,6 +35,7 @@ absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
   reader.Read("MUSTER_TIMEOUT", &options->timeout);
   reader.Read("MUSTER_COORDINATOR_TIMEOUT", &options->coordinator_timeout);
   reader.Read("MUSTER_NODE_FANIN", &options->node_fanin);
+  reader.Read("MUSTER_NODE_COMMITS", &options->node_commits);
   return reader.status();
 }
 
@@ -76,15 +77,15 @@ absl::Status RefuseAccidentalSerialMode(const Placement& placement) {
 
 const std::vector<std::string>& OptionVariables() {
   static const auto* const names =
-      new std::vector<std::string>{"MUSTER_COORDINATOR",  "MUSTER_JOB",
-                                   "MUSTER_RANK",         "MUSTER_WORLD_SIZE",
-                                   "MUSTER_LOCAL_RANK",   "MUSTER_NODE_RANK",
-                                   "MUSTER_NODE_ID",      "MUSTER_TOPOLOGY",
-                                   "MUSTER_TIMEOUT",      "MUSTER_COORDINATOR_TIMEOUT",
-                                   "MUSTER_NODE_FANIN",   "MUSTER_PROCESS_SECRET",
-                                   kTokenFileVariable,    kTlsCaVariable,
-                                   kTlsCertVariable,      kTlsKeyVariable,
-                                   kTlsServerNameVariable};
+      new std::vector<std::string>{"MUSTER_COORDINATOR",    "MUSTER_JOB",
+                                   "MUSTER_RANK",           "MUSTER_WORLD_SIZE",
+                                   "MUSTER_LOCAL_RANK",     "MUSTER_NODE_RANK",
+                                   "MUSTER_NODE_ID",        "MUSTER_TOPOLOGY",
+                                   "MUSTER_TIMEOUT",        "MUSTER_COORDINATOR_TIMEOUT",
+                                   "MUSTER_NODE_FANIN",     "MUSTER_NODE_COMMITS",
+                                   "MUSTER_PROCESS_SECRET", kTokenFileVariable,
+                                   kTlsCaVariable,          kTlsCertVariable,
+                                   kTlsKeyVariable,         kTlsServerNameVariable};
   return *names;
 }
 

@@ -55,6 +55,9 @@ void ForEachField(Value& c, Field field) {
   field(c.session_key);
   field(c.attempt);
   field(c.wait_nanos);
+  field(c.may_commit);
+  field(c.stop_asked);
+  field(c.posted_at);
   field(c.call_site);
   field(c.payload);
 }
@@ -80,6 +83,7 @@ std::string EncodeResult(const Result& result) {
   std::string out;
   out.reserve(16 + result.answer.size());
   Append(result.sequence, &out);
+  Append(result.on_node, &out);
   Append(result.answer, &out);
   return out;
 }
@@ -88,6 +92,7 @@ std::optional<Result> DecodeResult(absl::string_view bytes) {
   Result result;
   Cursor cursor(bytes);
   cursor.Read(&result.sequence);
+  cursor.Read(&result.on_node);
   cursor.Read(&result.answer);
   if (!cursor.AtEnd()) return std::nullopt;
   return result;

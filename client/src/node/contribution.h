@@ -22,6 +22,11 @@ struct Contribution {
   uint64_t session_key = 0;
   uint64_t attempt = 0;
   int64_t wait_nanos = 0;  // how long the daemon may wait with this arrival
+  // Whether the sender may complete the collective itself with this part (R16), and whether the
+  // member knows of a stop request (R20): 0 or 1.
+  uint8_t may_commit = 0;
+  uint8_t stop_asked = 0;
+  int64_t posted_at = 0;  // monotonic nanoseconds, for statistics
   std::string call_site;
   std::string payload;
 
@@ -41,6 +46,8 @@ std::optional<Contribution> DecodeContribution(absl::string_view bytes);
 struct Result {
   uint64_t sequence = 0;
   std::string answer;  // opaque to this room
+  // 1 if the sender has completed the collective itself (FanInSlots::Commit), otherwise 0.
+  uint8_t on_node = 0;
 };
 
 std::string EncodeResult(const Result& result);

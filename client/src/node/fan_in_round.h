@@ -54,6 +54,8 @@ struct FanInEnd {
   // (WithdrawArrival).
   bool was_taken = false;
   std::string answer;
+  // For kAnswered: a sender on the node has committed the collective, and the daemon does not know.
+  bool on_node = false;
 };
 
 // The daemon's answer to a batch, or the sender's own.
@@ -197,25 +199,26 @@ class FanInRound {
   FanInEnd CommittedOr(FanInEnd end) {
     std::optional<Result> result = slots_->TakeCommitted(sequence_);
     if (!result) return end;
-    return {FanInEnd::kAnswered, false, true, std::move(result->answer)};
+    return {FanInEnd::kAnswered, false, true, std::move(result->answer), /*on_node=*/true};
   }
 
   // Completes the collective on the node. After a commit, it has completed for this member too,
   // even if another thread has revoked its arrival meanwhile.
   FanInEnd Commit(std::string answer) {
-    if (taken_.size() != slots_->members() || !slots_->Commit(taken_, {sequence_, answer})) {
+    if (taken_.size() != slots_->members() ||
+        !slots_->Commit(taken_, {sequence_, answer, /*on_node=*/1})) {
       slots_->Release(taken_);
       return End({FanInEnd::kCallAlone, false, true, {}});
     }
     slots_->Revoke();
-    return {FanInEnd::kAnswered, false, true, std::move(answer)};
+    return {FanInEnd::kAnswered, false, true, std::move(answer), /*on_node=*/true};
   }
 
   FanInEnd Take(SlotWord word) {
     std::optional<Result> result;
     if (!slots_->TakeAnswer(word, sequence_, &result)) return Revoked();
     if (!result) return {FanInEnd::kCallAlone, false, true, {}};
-    return {FanInEnd::kAnswered, false, true, std::move(result->answer)};
+    return {FanInEnd::kAnswered, false, true, std::move(result->answer), result->on_node != 0};
   }
 
   // Empties the slot of a member that took the batch itself.

@@ -260,9 +260,9 @@ class FanInSlots {
     Hooks::Step();
     const std::optional<std::string> bytes = slots_[by].result.Read(Hooks::Step);
     std::atomic_thread_fence(std::memory_order_acquire);
-    std::optional<Result> result;
-    if (bytes) result = DecodeResult(*bytes);
-    if (result && result->sequence != sequence) result.reset();
+    if (!bytes) return std::nullopt;
+    std::optional<Result> result = DecodeResult(*bytes);
+    if (!result || result->sequence != sequence) return std::nullopt;
     return result;
   }
 

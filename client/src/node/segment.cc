@@ -14,8 +14,8 @@
 namespace muster::internal {
 namespace {
 
-// "munode01", where 01 is the version of the layout.
-constexpr uint64_t kMagic = 0x3130'6564'6f6e'756d;
+// "munode02", where 02 is the version of the layout and of the contents.
+constexpr uint64_t kMagic = 0x3230'6564'6f6e'756d;
 constexpr size_t kCacheLine = 64;
 constexpr size_t kPage = 4096;
 
@@ -57,7 +57,8 @@ struct NodeSegment::Header {
 NodeSegment::Layout::Layout(const SegmentOptions& options) {
   const size_t slots = size_t{options.groups} * options.members;
   groups = RoundedUp(sizeof(Header), kCacheLine);
-  words = RoundedUp(groups + options.groups * sizeof(uint64_t), kCacheLine);
+  commits = RoundedUp(groups + options.groups * sizeof(uint64_t), kCacheLine);
+  words = commits + options.groups * kCacheLine;
   areas = RoundedUp(words + slots * kCacheLine, kPage);
   area = RoundedUp(options.content_bytes, kPage) + RoundedUp(options.result_bytes, kPage);
   total = areas + slots * area;
@@ -176,6 +177,10 @@ SharedSlot NodeSegment::SlotOf(uint32_t group, uint32_t member) const {
   return {reinterpret_cast<SlotFutex*>(At(layout_.words + slot * kCacheLine)),
           bytes(content, content_bytes),
           bytes(content + content_bytes, layout_.area - content_bytes)};
+}
+
+SharedWord* NodeSegment::CommitWordOf(uint64_t name) {
+  return reinterpret_cast<SharedWord*>(At(layout_.commits + *FindEntry(name) * kCacheLine));
 }
 
 std::optional<std::vector<SharedSlot>> NodeSegment::FindGroup(uint64_t name) {

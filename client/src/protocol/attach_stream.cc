@@ -99,6 +99,7 @@ v1::AttachRequest AttachStream::NewRequest(std::optional<v1::Claim> claim) const
   request.set_sdk_version(MUSTER_VERSION);
   request.set_attempt(attempt_);
   request.set_cpus(options_.identity.cpus);
+  request.set_commits_on_node(options_.commits_on_node());
   if (claim) *request.mutable_claim() = *std::move(claim);
   return request;
 }
@@ -114,6 +115,7 @@ bool AttachStream::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& r
   session_.Attached(attempt_, {session.daemon_instance(), session.counter(), session.key()});
   limits_ = attached.limits();
   node_collectives_ = attached.node_collectives();
+  node_commits_ = attached.node_commits() && options_.commits_on_node();
   member_grace_ = DurationOf(attached.member_grace());
   roster_complete_by_ =
       attached.recovering() ? After(now, DurationOf(attached.recovery_grace())) : now;
@@ -161,7 +163,8 @@ void AttachStream::LogReattached(bool recovering) {
                    recovering ? "; it was restarted and waits for the other members" : ""));
 }
 
-SteadyTime AttachStream::NextDeadline() const {
+SteadyTime AttachStream::NextDeadline(bool must_wait) const {
+  if (must_wait) return GivesUpAt();
   return std::min(GivesUpAt(), reopen_at_.value_or(SteadyTime::max()));
 }
 

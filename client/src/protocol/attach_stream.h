@@ -51,13 +51,15 @@ class AttachStream {
   bool MustReopen(SteadyTime now) const { return reopen_at_ && now >= *reopen_at_; }
   // Ends the latest epoch if the coordinator has been away for coordinator_timeout.
   void GiveUpIfDue(SteadyTime now);
-  // Returns when MustReopen() or GiveUpIfDue() has something to do next, or SteadyTime::max().
-  SteadyTime NextDeadline() const;
+  // Returns when GiveUpIfDue() has something to do next, or MustReopen() unless the stream must
+  // wait; or SteadyTime::max().
+  SteadyTime NextDeadline(bool must_wait) const;
 
-  // Returns whether a coordinator has ever answered. The two accessors below return what it
+  // Returns whether a coordinator has ever answered. The three accessors below return what it
   // announced then.
   bool registered() const { return registered_; }
   bool node_collectives() const { return node_collectives_; }
+  bool node_commits() const { return node_commits_; }
   const v1::Limits& limits() const { return limits_; }
   // See MemberCore::LossKnownBy().
   SteadyTime LossKnownBy(SteadyTime since) const;
@@ -93,6 +95,7 @@ class AttachStream {
   Backoff backoff_;
   bool registered_ = false;
   bool node_collectives_ = false;
+  bool node_commits_ = false;
   v1::Limits limits_;
   absl::Duration member_grace_;
   // Until when a restarted coordinator may wait for the members of its epoch.

@@ -29,6 +29,7 @@ absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& gr
   const bool repeats = known->sequence.is_fixed();
   if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) return status;
   if (repeats) calls_.Drop(known->arrivals.EndWithdrawal());
+  if (known->release.is_past()) known->arrivals.MayBeReleased();
   known->release.Retain();
   PendingCall pending(known->sequence.Describe(), deadline, now);
   pending.after = known->arrivals.withdrawal();
@@ -43,7 +44,7 @@ absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& gr
   pending.blocked_by = [this](SteadyTime at, const MemberGroup& called) {
     return releases_.BlockedBy(at, called);
   };
-  pending.start_round = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
+  pending.start_round = [this](SteadyTime at, CallId call_id, PendingCall* sent) {
     return fan_in_.StartRound(at, call_id, sent);
   };
   pending.on_end = [this](const PendingCall& ended, auto* reply) { Finish(ended, reply); };

@@ -29,13 +29,14 @@ std::string WaitForMembers(const std::string& job, const absl::Status& timeout) 
 }  // namespace
 
 JoinCalls::JoinCalls(const MemberOptions& options, MemberEpochs* epochs, MemberLifecycle* lifecycle,
-                     PendingCalls* calls, GroupReleaseReporter* releases, NodeFanIn* fan_in,
-                     MemberOutbox* outbox)
+                     PendingCalls* calls, GroupReleaseReporter* releases, CommitReporter* commits,
+                     NodeFanIn* fan_in, MemberOutbox* outbox)
     : options_(options),
       epochs_(*epochs),
       lifecycle_(*lifecycle),
       calls_(*calls),
       releases_(*releases),
+      commits_(*commits),
       fan_in_(*fan_in),
       outbox_(*outbox) {}
 
@@ -67,8 +68,10 @@ void JoinCalls::TakePlace(const PendingCall& call, absl::StatusOr<Response>* rep
     *reply = valid;
     return;
   }
+  if (place.stop_asked()) lifecycle_.NoteStopRequest();
   epochs_.Entered(call.ended, place);
   releases_.Reset();
+  commits_.Reset();
   fan_in_.Enter();
   outbox_.NoteStateChange();
 }

@@ -24,8 +24,8 @@ namespace muster::internal {
 class JoinCalls {
  public:
   JoinCalls(const MemberOptions& options, MemberEpochs* epochs, MemberLifecycle* lifecycle,
-            PendingCalls* calls, GroupReleaseReporter* releases, NodeFanIn* fan_in,
-            MemberOutbox* outbox);
+            PendingCalls* calls, GroupReleaseReporter* releases, CommitReporter* commits,
+            NodeFanIn* fan_in, MemberOutbox* outbox);
   JoinCalls(const JoinCalls&) = delete;
   JoinCalls& operator=(const JoinCalls&) = delete;
 
@@ -45,6 +45,7 @@ class JoinCalls {
   MemberLifecycle& lifecycle_;
   PendingCalls& calls_;
   GroupReleaseReporter& releases_;
+  CommitReporter& commits_;
   NodeFanIn& fan_in_;
   MemberOutbox& outbox_;
 };

@@ -39,9 +39,10 @@ MemberCore::MemberCore(MemberOptions options)
       calls_(options_, epochs_, &session_, &lifecycle_, &stream_, &outbox_),
       leases_(options_, lifecycle_, stream_, &calls_),
       releases_(session_, lifecycle_, &epochs_, &calls_, &outbox_),
-      fan_in_(options_, epochs_, session_, lifecycle_, stream_, &calls_, &outbox_),
+      commits_(session_, lifecycle_, epochs_, &calls_),
+      fan_in_(options_, epochs_, session_, lifecycle_, stream_, &calls_, &commits_, &outbox_),
       collectives_(session_, stream_, &epochs_, &lifecycle_, &calls_, &releases_, &fan_in_),
-      joins_(options_, &epochs_, &lifecycle_, &calls_, &releases_, &fan_in_, &outbox_) {}
+      joins_(options_, &epochs_, &lifecycle_, &calls_, &releases_, &commits_, &fan_in_, &outbox_) {}
 
 Effects MemberCore::Start(SteadyTime now) {
   stream_.Open(now, std::nullopt);
@@ -109,6 +110,8 @@ Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
     return Settle(now);
   }
   lifecycle_.BeginLeaving();
+  commits_.ReportSoon(now);
+  commits_.Report(now);
   PendingCall call(absl::StrCat("leaving job '", options_.job_id, "'"), deadline, now);
   call.epoch = epoch;
   call.last = true;
@@ -154,6 +157,7 @@ Effects MemberCore::Stop(SteadyTime now) {
 
 Effects MemberCore::OnFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end) {
   fan_in_.TakeFanInEnd(now, attempt, end);
+  ReattachIfDue(now);
   return Settle(now);
 }
 
@@ -187,12 +191,13 @@ Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::St
 }
 
 Effects MemberCore::Tick(SteadyTime now) {
-  if (stream_.MustReopen(now)) Reattach(now);
+  ReattachIfDue(now);
   return Settle(now);
 }
 
 SteadyTime MemberCore::NextDeadline() const {
-  return std::min({stream_.NextDeadline(), calls_.NextDeadline(), releases_.NextDeadline()});
+  return std::min({stream_.NextDeadline(/*must_wait=*/calls_.LeavesRounds()), calls_.NextDeadline(),
+                   releases_.NextDeadline(), commits_.NextDeadline()});
 }
 
 bool MemberCore::StopRequested(const EpochId& epoch) const {
@@ -215,8 +220,13 @@ Effects MemberCore::Settle(SteadyTime now) {
   bool has_ended = false;
   do {
     has_ended = calls_.Advance(now);
+    has_ended |= commits_.Report(now);
   } while (releases_.Report(now) || has_ended);
   return outbox_.Take();
+}
+
+void MemberCore::ReattachIfDue(SteadyTime now) {
+  if (stream_.MustReopen(now) && !calls_.LeavesRounds()) Reattach(now);
 }
 
 void MemberCore::Reattach(SteadyTime now) {
@@ -224,6 +234,7 @@ void MemberCore::Reattach(SteadyTime now) {
   if (epochs_.place() != nullptr) claim = NewClaim(now);
   stream_.Open(now, std::move(claim));
   releases_.NoteClaimed();
+  commits_.NoteClaimed();
 }
 
 // Answers a restarted coordinator that asks for the roster of the claimed epoch. The new stream
@@ -235,6 +246,7 @@ void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
   *claim.mutable_roster() = epochs_.place()->roster();
   stream_.Replace(now, std::move(claim));
   releases_.NoteClaimed();
+  commits_.NoteClaimed();
 }
 
 v1::Claim MemberCore::NewClaim(SteadyTime now) const {

@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "client/src/node/fan_in_round.h"
 #include "client/src/protocol/attach_stream.h"
 #include "client/src/protocol/collective_calls.h"
+#include "client/src/protocol/commit_reporter.h"
 #include "client/src/protocol/group_release_reporter.h"
 #include "client/src/protocol/groups/lease_records.h"
 #include "client/src/protocol/groups/member_epochs.h"
@@ -92,6 +94,11 @@ class MemberCore {
   // Applies the end of a round. `attempt` is the attempt of its StartFanIn. No effect if the
   // member has left the round.
   Effects OnFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end);
+  // Returns the result with which this member completes the collective of that round on the node,
+  // for FanInRound, or nullopt if it must send the batch.
+  std::optional<Delivery> CompleteOnNode(uint64_t attempt, const std::vector<TakenPart>& parts) {
+    return fan_in_.Complete(attempt, parts);
+  }
   // Sends the batch that this member took in that round, its own arrival first, as one call that
   // waits for at most `patience`. Ends with exactly one Completion, whose reply is for
   // DeliveryOf(). The reply is an error if the member has left the round or leaves it meanwhile,
@@ -134,6 +141,9 @@ class MemberCore {
   Effects SettleOrRefuse(SteadyTime now, CallId id, const absl::Status& begun);
 
   void Reattach(SteadyTime now);
+  // Attaches again if that is due. A claim waits until all rounds were left: one of them may have
+  // completed its collective.
+  void ReattachIfDue(SteadyTime now);
   void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
   // Returns everything that a restarted coordinator must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;
@@ -150,6 +160,7 @@ class MemberCore {
   PendingCalls calls_;
   LeaseCalls leases_;
   GroupReleaseReporter releases_;
+  CommitReporter commits_;
   NodeFanIn fan_in_;
   CollectiveCalls collectives_;
   JoinCalls joins_;

@@ -34,6 +34,8 @@ class MemberLifecycle {
   // Notes that a stop was requested, by this program or as a collective reported, in any epoch.
   void NoteStopRequest() { stop_asked_ = true; }
 
+  bool stop_asked() const { return stop_asked_; }
+
   bool rejoining() const { return rejoining_; }
   bool has_left() const { return left_; }
   bool was_stopped() const { return stopped_; }

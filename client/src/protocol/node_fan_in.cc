@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/node_completion.h"
+#include "common/text/utf8.h"
 
 namespace muster::internal {
 namespace {
 
-// The largest payload and answer that fit into a slot beside the rest (SegmentOptions). Larger
-// collectives gain nothing from fan-in.
+// The largest payload that fits into a slot beside the rest (SegmentOptions). Larger collectives
+// gain nothing from fan-in.
 constexpr size_t kMaxFanInPayloadBytes = 6 << 10;
-constexpr size_t kMaxFanInAnswerBytes = 60 << 10;
 
 // Returns the bytes that all parts of one batch must have in common, besides the group and the
 // number.
@@ -33,17 +35,24 @@ bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) 
          group.arrivals.AnswerBytes(call.kind) <= kMaxFanInAnswerBytes;
 }
 
+// Returns whether the coordinator takes this text in a call and in a report.
+bool IsTextOrEmpty(const std::string& text, const v1::Limits& limits) {
+  return text.size() <= limits.max_name_bytes() && FindUnprintable(text) == absl::string_view::npos;
+}
+
 }  // namespace
 
 NodeFanIn::NodeFanIn(const MemberOptions& options, const MemberEpochs& epochs,
                      const SessionState& session, const MemberLifecycle& lifecycle,
-                     const AttachStream& stream, PendingCalls* calls, MemberOutbox* outbox)
+                     const AttachStream& stream, PendingCalls* calls, CommitReporter* commits,
+                     MemberOutbox* outbox)
     : options_(options),
       epochs_(epochs),
       session_(session),
       lifecycle_(lifecycle),
       stream_(stream),
       calls_(*calls),
+      commits_(*commits),
       outbox_(*outbox) {}
 
 void NodeFanIn::Enter() {
@@ -61,20 +70,36 @@ void NodeFanIn::Enter() {
   outbox_.Add(std::move(enter));
 }
 
-bool NodeFanIn::StartRound(SteadyTime now, CallId id, const PendingCall& call) {
-  if (!is_on() || lifecycle_.rejoining() || call.group->at_node == nullptr) return false;
-  const MemberGroup& group = *call.group;
+std::vector<int> NodeFanIn::RanksOf(const MemberGroup& group) const {
+  if (!group.is_world()) return group.ranks;
+  std::vector<int> ranks(epochs_.place()->roster_size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+// The coordinator must know that the program uses the group (R16). Otherwise it could forget a
+// group that was released, or take a release of one rank for the end of the group, while members
+// complete collectives in it.
+bool NodeFanIn::MayCommit(const MemberGroup& group, size_t size) const {
+  return stream_.node_commits() && group.at_node->members.size() == size &&
+         group.arrivals.IsKnownIn(session_.session());
+}
+
+bool NodeFanIn::StartRound(SteadyTime now, CallId id, PendingCall* call) {
+  if (!is_on() || lifecycle_.rejoining() || call->group->at_node == nullptr) return false;
+  const MemberGroup& group = *call->group;
   const CollectiveSequence& sequence = group.sequence;
   const size_t size = group.is_world() ? epochs_.place()->roster_size() : group.ranks.size();
   if (!IsSmall(group, size, sequence.call())) {
     outbox_.Add(SkipFanIn{group.at_node, sequence.number()});
     return false;
   }
-  const Stamp& stamp = *call.in_flight;
+  const Stamp& stamp = *call->in_flight;
+  call->may_commit = MayCommit(group, size);
   StartFanIn start;
   start.call = id;
   start.group = group.at_node;
-  start.deadline = call.deadline.when();
+  start.deadline = call->deadline.when();
   start.contribution.sequence = sequence.number();
   start.contribution.call = EncodeCall(sequence.call(), sequence.refusals());
   start.contribution.daemon_instance = stamp.session.daemon_instance;
@@ -82,7 +107,10 @@ bool NodeFanIn::StartRound(SteadyTime now, CallId id, const PendingCall& call) {
   start.contribution.session_key = stamp.session.key;
   start.contribution.attempt = stamp.attempt;
   start.contribution.wait_nanos =
-      absl::ToInt64Nanoseconds(std::max(absl::ZeroDuration(), Between(now, call.deadline.when())));
+      absl::ToInt64Nanoseconds(std::max(absl::ZeroDuration(), Between(now, call->deadline.when())));
+  start.contribution.may_commit = call->may_commit;
+  start.contribution.stop_asked = group.is_world() && lifecycle_.stop_asked();
+  start.contribution.posted_at = std::chrono::nanoseconds(now.time_since_epoch()).count();
   start.contribution.call_site = sequence.call().call_site;
   start.contribution.payload = sequence.call().payload;
   outbox_.Add(std::move(start));
@@ -90,10 +118,17 @@ bool NodeFanIn::StartRound(SteadyTime now, CallId id, const PendingCall& call) {
 }
 
 void NodeFanIn::TakeFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end) {
-  const PendingCall* const call = calls_.FindInRound(attempt);
+  const auto committing = committing_.extract(attempt);
+  const PendingCall* const call = calls_.FindRound(attempt);
   if (call == nullptr) return;
-  if (end.unsent) return calls_.SendAlone(now, attempt);
-  if (std::optional<Response> answer = AnswerTo(*call, end)) {
+  // A member that leaves its round drops the coordinator's answer (R9), but a commit has completed
+  // its collective (R17).
+  const bool counts = !call->leaves_round || end.on_node;
+  if (end.unsent && counts) return calls_.SendAlone(now, attempt);
+  std::optional<Response> answer;
+  if (counts) answer = AnswerTo(*call, end);
+  if (answer) {
+    if (end.on_node && committing) commits_.Note(now, call->group, std::move(committing.mapped()));
     return calls_.Answer(now, attempt, *std::move(answer));
   }
   if (end.was_taken) call->group->arrivals.MayComeLate(call->in_flight->session);
@@ -108,6 +143,32 @@ std::optional<Response> NodeFanIn::AnswerTo(const PendingCall& call, const FanIn
   const int root = ranks.empty() ? collective.root : ranks[collective.root];
   const bool is_root = root == static_cast<int>(epochs_.place()->rank());
   return AnswerOf(collective.kind, is_root, end.answer);
+}
+
+std::optional<Delivery> NodeFanIn::Complete(uint64_t attempt, const std::vector<TakenPart>& parts) {
+  const PendingCall* const arrival = calls_.FindInRound(attempt);
+  if (arrival == nullptr || !arrival->may_commit) return std::nullopt;
+  const auto is_out = [this](const TakenPart& part) {
+    return part.contribution.may_commit == 0 ||
+           part.contribution.payload.size() > stream_.limits().max_payload_bytes();
+  };
+  if (std::any_of(parts.begin(), parts.end(), is_out)) return std::nullopt;
+  const bool stop_asked = std::any_of(parts.begin(), parts.end(), [](const TakenPart& part) {
+    return part.contribution.stop_asked != 0;
+  });
+  const std::vector<int> ranks = RanksOf(*arrival->group);
+  const CollectiveSequence& sequence = arrival->group->sequence;
+  if (!IsTextOrEmpty(sequence.call().label, stream_.limits()) ||
+      !IsTextOrEmpty(sequence.call().type_name, stream_.limits())) {
+    return std::nullopt;
+  }
+  std::optional<Delivery> delivery =
+      CompleteOnNode(ranks, epochs_.node_ranks(), sequence.call(), parts, stop_asked);
+  if (delivery) {
+    committing_[attempt] =
+        MakeNodeCommit(sequence.number(), sequence.call(), ranks, epochs_.node_ranks(), parts);
+  }
+  return delivery;
 }
 
 absl::Status NodeFanIn::Send(SteadyTime now, CallId id, uint64_t attempt,

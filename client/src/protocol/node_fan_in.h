@@ -1,7 +1,9 @@
 #ifndef MUSTER_CLIENT_SRC_PROTOCOL_NODE_FAN_IN_H_
 #define MUSTER_CLIENT_SRC_PROTOCOL_NODE_FAN_IN_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "client/src/base/steady_clock.h"
 #include "client/src/node/fan_in_round.h"
 #include "client/src/protocol/attach_stream.h"
+#include "client/src/protocol/commit_reporter.h"
 #include "client/src/protocol/groups/member_epochs.h"
 #include "client/src/protocol/member_lifecycle.h"
 #include "client/src/protocol/messages/epoch_id.h"
@@ -28,7 +31,7 @@ class NodeFanIn {
  public:
   NodeFanIn(const MemberOptions& options, const MemberEpochs& epochs, const SessionState& session,
             const MemberLifecycle& lifecycle, const AttachStream& stream, PendingCalls* calls,
-            MemberOutbox* outbox);
+            CommitReporter* commits, MemberOutbox* outbox);
   NodeFanIn(const NodeFanIn&) = delete;
   NodeFanIn& operator=(const NodeFanIn&) = delete;
 
@@ -37,10 +40,11 @@ class NodeFanIn {
 
   // Posts the arrival of a collective whose stamp is in flight. Returns false if the collective
   // does not use fan-in: the caller then sends the call.
-  bool StartRound(SteadyTime now, CallId id, const PendingCall& call);
-  // See MemberCore::OnFanInEnd() and MemberCore::SendForNode(). If Send() returns an error, no call
-  // begins.
+  bool StartRound(SteadyTime now, CallId id, PendingCall* call);
+  // See MemberCore::OnFanInEnd(), MemberCore::CompleteOnNode() and MemberCore::SendForNode(). If
+  // Send() returns an error, no call begins.
   void TakeFanInEnd(SteadyTime now, uint64_t attempt, const FanInEnd& end);
+  std::optional<Delivery> Complete(uint64_t attempt, const std::vector<TakenPart>& parts);
   absl::Status Send(SteadyTime now, CallId id, uint64_t attempt,
                     const std::vector<TakenPart>& parts, absl::Duration patience);
 
@@ -50,6 +54,10 @@ class NodeFanIn {
                        const std::shared_ptr<MemberGroup>& group);
 
  private:
+  // Returns the ranks of the group in its order, also for the world.
+  std::vector<int> RanksOf(const MemberGroup& group) const;
+  // Returns whether a sender may complete the group's next collective with this member's part.
+  bool MayCommit(const MemberGroup& group, size_t size) const;
   bool is_on() const { return options_.node_fanin && stream_.node_collectives(); }
   // Returns the answer to this member's own call, or nullopt if the round brought none.
   std::optional<Response> AnswerTo(const PendingCall& call, const FanInEnd& end) const;
@@ -60,7 +68,12 @@ class NodeFanIn {
   const MemberLifecycle& lifecycle_;
   const AttachStream& stream_;
   PendingCalls& calls_;
+  CommitReporter& commits_;
   MemberOutbox& outbox_;
+
+  // Reports of the collectives that this member may have completed as a sender, by the attempts of
+  // its rounds.
+  std::map<uint64_t, v1::NodeCommit> committing_;
 };
 
 }  // namespace muster::internal

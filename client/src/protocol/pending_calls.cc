@@ -77,8 +77,11 @@ bool PendingCalls::Advance(SteadyTime now) {
 }
 
 void PendingCalls::Advance(SteadyTime now, CallId id, PendingCall* call) {
-  if (absl::Status status = Interruption(*call); !status.ok()) return End(now, id, status);
-  if (MustWaitForBackground(now, *call)) return;
+  if (call->leaves_round) return;
+  if (absl::Status status = Interruption(*call); !status.ok()) {
+    return call->may_commit ? BeginToLeave(call) : End(now, id, status);
+  }
+  if (MustAwaitRounds(*call) || MustWaitForBackground(now, *call)) return;
   if (calls_.count(call->after) > 0) {
     if (now >= call->deadline.when()) End(now, id, Unreachable(now, *call));
     return;
@@ -89,9 +92,11 @@ void PendingCalls::Advance(SteadyTime now, CallId id, PendingCall* call) {
   }
   const bool sent = call->in_flight.has_value();
   if (sent && !call->last && !session_.IsCurrent(*call->in_flight)) Withdraw(call);
+  if (call->leaves_round) return;
   if (call->paused_until && now >= *call->paused_until) call->paused_until.reset();
   if (call->in_flight || (!call->paused_until && !session_.session())) {
     if (now < DeadlineOf(*call)) return;
+    if (call->may_commit) return BeginToLeave(call);
     return End(now, id, stream_.registered() ? Unreachable(now, *call) : NotRegistered(*call));
   }
   if (!call->paused_until) Send(now, id, call);
@@ -126,6 +131,12 @@ absl::Status PendingCalls::Interruption(const PendingCall& call) const {
       absl::StrCat(call.what, ": ", lifecycle_.Describe(), " was cancelled"));
 }
 
+// Holds back a claim that leads into the next epoch: it must tell of every collective that has
+// completed.
+bool PendingCalls::MustAwaitRounds(const PendingCall& call) const {
+  return call.leads_on && !call.in_flight && LeavesRounds();
+}
+
 // Holds Leave back until background calls have ended. Otherwise an abandoned lease would be held
 // until this process counts as lost, or other ranks would count on a withdrawn arrival.
 bool PendingCalls::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
@@ -152,7 +163,7 @@ void PendingCalls::Send(SteadyTime now, CallId id, PendingCall* call) {
   if (call->is_collective() && call->sends == 1 && !call->group->sequence.is_fixed()) {
     call->group->arrivals.SentFirst(call->in_flight->session);
   }
-  if (call->sends == 1 && call->start_round && call->start_round(now, id, *call)) {
+  if (call->sends == 1 && call->start_round && call->start_round(now, id, call)) {
     call->in_round = true;
     call->sent_at = now;
   } else {
@@ -168,8 +179,14 @@ void PendingCalls::SendInFlight(SteadyTime now, PendingCall* call) {
   outbox_.Add(SendCall{call->in_flight->attempt, std::move(request)});
 }
 
+void PendingCalls::BeginToLeave(PendingCall* call) {
+  if (std::exchange(call->leaves_round, true)) return;
+  outbox_.Add(LeaveFanIn{call->in_flight->attempt});
+}
+
 void PendingCalls::Withdraw(PendingCall* call) {
   if (!call->in_flight) return;
+  if (call->may_commit) return BeginToLeave(call);
   const Stamp& sent = *call->in_flight;
   if (std::exchange(call->in_round, false)) {
     outbox_.Add(LeaveFanIn{sent.attempt});
@@ -250,27 +267,43 @@ void PendingCalls::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply
 }
 
 const PendingCall* PendingCalls::FindInRound(uint64_t attempt) const {
+  const PendingCall* const call = FindRound(attempt);
+  return call == nullptr || call->leaves_round ? nullptr : call;
+}
+
+bool PendingCalls::LeavesRounds() const {
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [](const auto& entry) { return entry.second.leaves_round; });
+}
+
+const PendingCall* PendingCalls::FindRound(uint64_t attempt) const {
   for (const auto& [id, call] : calls_) {
     if (call.in_round && call.in_flight->attempt == attempt) return &call;
   }
   return nullptr;
 }
 
+void PendingCalls::EndRound(PendingCall* call) {
+  call->in_round = false;
+  call->may_commit = false;
+  call->leaves_round = false;
+}
+
 void PendingCalls::SendAlone(SteadyTime now, uint64_t attempt) {
   PendingCall& call = FindSend(attempt)->second;
-  call.in_round = false;
+  EndRound(&call);
   SendInFlight(now, &call);
 }
 
 void PendingCalls::SendAnew(uint64_t attempt) {
   PendingCall& call = FindSend(attempt)->second;
-  call.in_round = false;
+  EndRound(&call);
   call.in_flight.reset();
 }
 
 void PendingCalls::Answer(SteadyTime now, uint64_t attempt, Response answer) {
   const auto call = FindSend(attempt);
-  call->second.in_round = false;
+  EndRound(&call->second);
   call->second.in_flight.reset();
   call->second.answered = true;
   End(now, call->first, std::move(answer));
@@ -289,6 +322,7 @@ SteadyTime PendingCalls::NextDeadline() const {
 }
 
 SteadyTime PendingCalls::DeadlineOf(const PendingCall& call) const {
+  if (call.leaves_round || MustAwaitRounds(call)) return SteadyTime::max();
   if (call.carries) return call.deadline.when();
   if (call.in_flight) return After(call.deadline.when(), options_.slack);
   if (call.paused_until) return *call.paused_until;

@@ -55,10 +55,15 @@ class PendingCalls {
   // Returns when Advance() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
-  // ---- Calls whose arrival is in a in_round: PendingCall::start_round ----
-  // Returns the call whose arrival has this attempt, or nullptr if it is not in a in_round.
+  // ---- Calls whose arrival is in a round: PendingCall::start_round ----
+  // Returns the call whose arrival has this attempt, or nullptr if it is not in a round, or is
+  // about to leave it.
   const PendingCall* FindInRound(uint64_t attempt) const;
-  // Each of these ends the call's in_round. SendAlone() sends the call under the same attempt,
+  // Does the same, also for a call that is about to leave its round.
+  const PendingCall* FindRound(uint64_t attempt) const;
+  // Returns whether a call is about to leave its round.
+  bool LeavesRounds() const;
+  // Each of these ends the call's round. SendAlone() sends the call under the same attempt,
   // SendAnew() lets Advance() send it under a new one, and Answer() ends it.
   void SendAlone(SteadyTime now, uint64_t attempt);
   void SendAnew(uint64_t attempt);
@@ -74,6 +79,9 @@ class PendingCalls {
   // Sends the call under its current stamp.
   void SendInFlight(SteadyTime now, PendingCall* call);
   void Withdraw(PendingCall* call);
+  // Begins to leave the call's round, which may complete the collective until it ends.
+  void BeginToLeave(PendingCall* call);
+  static void EndRound(PendingCall* call);
   absl::Status Named(const PendingCall& call, const absl::Status& error) const;
   void TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
                  Response response);
@@ -83,6 +91,7 @@ class PendingCalls {
 
   // Returns why a call must end now, whatever it waits for, or OK.
   absl::Status Interruption(const PendingCall& call) const;
+  bool MustAwaitRounds(const PendingCall& call) const;
   bool MustWaitForBackground(SteadyTime now, const PendingCall& call) const;
   // Ends the call if it has waited for its group for too long.
   void WaitForGroup(SteadyTime now, CallId id, PendingCall* call, absl::string_view why);

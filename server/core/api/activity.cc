@@ -25,6 +25,14 @@ void Activity::Finish(WaiterId call, bool completed, Time now) {
   until_ = now;
 }
 
+void Activity::CompletedOnNode(std::shared_ptr<const std::string> what, Time now) {
+  if (state_ == State::kIn) return;
+  state_ = State::kCompleted;
+  call_ = 0;
+  what_ = std::move(what);
+  until_ = now;
+}
+
 void Activity::Recovered(Time now) {
   if (state_ != State::kNone) return;
   state_ = State::kRecovered;

@@ -20,6 +20,9 @@ class Activity {
   // Notes that the call has succeeded (`completed`) or ended otherwise. Ignores every call but the
   // latest.
   void Finish(WaiterId call, bool completed, Time now);
+  // Notes that the member has completed this call without the coordinator. No effect while it is
+  // parked in another one.
+  void CompletedOnNode(std::shared_ptr<const std::string> what, Time now);
   // Notes that the member is known from a claim. Only an earlier daemon knew what it did before.
   void Recovered(Time now);
   // Notes that the member's connection has ended, and with it its calls.

@@ -28,6 +28,7 @@ struct Checkpoint {
     uint64_t attach_attempt = 0;
     uint64_t join_attempt = 0;
     std::string cpus = {};
+    bool commits_on_node = false;
   };
   struct Group {
     GroupName name;

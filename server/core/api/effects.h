@@ -27,6 +27,7 @@ struct JoinAnswer {
   std::shared_ptr<const Roster> roster;
   std::shared_ptr<EncodingSlot> encoding = nullptr;  // of the roster; may be null
   JobHistory history = {};
+  bool stop_asked = false;
 };
 
 // The payloads are: for kBarrier none, for kBroadcast one, for kGather one per rank at the root and

@@ -31,7 +31,7 @@ struct VerdictFound {
 // The calls of an attached member. Each has a CallContext, and is deferred while the coordinator
 // recovers.
 using MemberCalls = TypeList<JoinRequest, RejoinRequest, LeaveRequest, StopRequest,
-                             CollectiveRequest, WithdrawRequest, ReleaseRequest,
+                             CollectiveRequest, WithdrawRequest, ReleaseRequest, CommitReport,
                              AcquireLeaseRequest, CompleteLeaseRequest, AbandonLeaseRequest>;
 using MemberCall = MemberCalls::Into<std::variant>;
 

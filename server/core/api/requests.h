@@ -23,6 +23,8 @@ struct AttachRequest {
   uint64_t attempt = 0;
   std::shared_ptr<const Claim> claim;  // null: the caller knows nothing of an epoch
   std::string cpus = {};               // for the status; empty: the process is not bound
+  // The caller may complete collectives on its node and report them later.
+  bool commits_on_node = false;
 };
 
 // The part that all calls of an attached member have.
@@ -111,6 +113,21 @@ struct ReleaseRequest {
   EpochId epoch;
   std::vector<Released> released;
   std::vector<std::string> closed;
+};
+
+// Collectives that the caller has completed on its node, as the sender for all ranks of the group.
+struct CommitReport {
+  struct Commit : Operation {
+    uint64_t sequence = 0;
+    std::vector<absl::Duration> delays;  // by index in the group: how long after the first arrival
+  };
+  struct Group {
+    GroupName name;
+    std::vector<Commit> commits;  // ascending
+  };
+  CallContext call;
+  EpochId epoch;
+  std::vector<Group> groups;
 };
 
 struct AcquireLeaseRequest {

@@ -212,6 +212,23 @@ absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t s
                    ") and cannot call it");
 }
 
+absl::Status CheckCommits(const CommitReport& report, const Limits& limits) {
+  const uint32_t max = limits.max_name_bytes;
+  size_t commits = 0;
+  absl::Status s;
+  for (const CommitReport::Group& group : report.groups) {
+    commits += group.commits.size();
+    if (s = CheckOptionalName("group name", group.name.name, max); !s.ok()) return s;
+    for (const CommitReport::Commit& commit : group.commits) {
+      if (s = CheckOptionalName("label", commit.label, max); !s.ok()) return s;
+      if (s = CheckOptionalName("type name", commit.type_name, max); !s.ok()) return s;
+      if (s = CheckSequence(commit.sequence); !s.ok()) return s;
+    }
+  }
+  const size_t amount = std::max(commits, report.groups.size());
+  return AtMost("the commits of the ReportCommits are", amount, kMaxCommits, "; send several");
+}
+
 absl::Status CheckRelease(const ReleaseRequest& request) {
   absl::Status s =
       AtMost("the groups of the ReleaseGroups are", request.released.size() + request.closed.size(),

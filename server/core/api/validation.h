@@ -23,6 +23,7 @@ inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
 inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
 inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; at most 2^kPartBits
 inline constexpr size_t kMaxReleases = 1024;       // of one ReleaseGroups
+inline constexpr size_t kMaxCommits = 1024;        // of one ReportCommits
 inline constexpr size_t kMaxFacts = 256;           // of one fingerprint
 inline constexpr size_t kMaxFactNameBytes = 128;
 inline constexpr size_t kMaxFactValueBytes = 512;
@@ -55,6 +56,9 @@ absl::Status CheckNodeParts(size_t parts);
 // Checks a group that the member of rank `caller_rank` names in an epoch of `size` members.
 absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,
                         const Limits& limits);
+
+// Checks the commits of a ReportCommits.
+absl::Status CheckCommits(const CommitReport& report, const Limits& limits);
 
 // Checks the groups that a ReleaseGroups names.
 absl::Status CheckRelease(const ReleaseRequest& request);

@@ -117,7 +117,7 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
   calls_.Park(id, member, WaitForCollective{group, index, request.sequence}, request.call,
               only_contributes ? nullptr : op);
   Arrive(id, group, index, request);
-  if (epoch()->recovered()) groups_.RequestContribution(*group, member);
+  if (groups_.MayLackContributions(*group)) groups_.RequestContribution(*group, member);
   return absl::OkStatus();
 }
 

@@ -16,8 +16,9 @@
 
 namespace muster::core {
 
-// The handler of Barrier, Broadcast, Gather and AllGather (collectives.cc), and of calls that carry
-// the arrivals of several members (node_collectives.cc).
+// The handler of Barrier, Broadcast, Gather and AllGather (collectives.cc), of calls that carry the
+// arrivals of several members (node_collectives.cc), and of reports about collectives that have
+// completed on their node (commit_reports.cc).
 class Collectives {
  public:
   Collectives(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls,
@@ -26,8 +27,10 @@ class Collectives {
 
   absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
   absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
+  absl::Status CheckContent(const Member& member, const CommitReport& report) const;
   absl::Status Serve(WaiterId id, Member* member, const CollectiveRequest& request);
   absl::Status Serve(WaiterId id, Member* member, const WithdrawRequest& request);
+  absl::Status Serve(WaiterId id, Member* member, const CommitReport& report);
   // Serves the arrivals of several members now, or answers that each member must send its own call.
   absl::Status Receive(WaiterId id, const NodeCollectiveRequest& request);
 
@@ -62,6 +65,12 @@ class Collectives {
                                                      const CollectiveGroup& group,
                                                      const NodeCollectiveRequest& request) const;
   absl::StatusOr<Member*> FindPart(const Member& sender, const ArrivalPart& part) const;
+  // Returns the group of reported commits, or null if it is not known (any more). An error says why
+  // the commits cannot be.
+  absl::StatusOr<CollectiveGroup*> GroupOfCommits(const Member& member,
+                                                  const CommitReport::Group& commits);
+  void TakeCommits(const Member& member, CollectiveGroup* group,
+                   const CommitReport::Group& commits);
   void ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<MemberPart>& members,
                  const NodeCollectiveRequest& request);
   Epoch* epoch() const { return life_.epoch(); }

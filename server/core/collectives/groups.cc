@@ -2,6 +2,7 @@
 
 #include "server/core/collectives/groups.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@ absl::StatusOr<CollectiveGroup*> Groups::Find(const GroupName& name, uint32_t ca
   }
   absl::StatusOr<CollectiveGroup*> added = epoch()->AddGroup(name);
   if (!added.ok()) return added;
+  NoteNodes(*added);
   // Earlier claims of this digest are of this group, even if its ranks have forgotten groups since:
   // closing a group removes its claims.
   ApplyClaimsTo(*added);
@@ -28,6 +30,29 @@ absl::StatusOr<CollectiveGroup*> Groups::Find(const GroupName& name, uint32_t ca
     if (epoch()->members()[rank]->leaving()) (*added)->NoteLeaver(rank);
   }
   return added;
+}
+
+// Notes whether all ranks of a new group are on one node, and which of them commit there.
+void Groups::NoteNodes(CollectiveGroup* group) {
+  const std::vector<uint32_t>& ranks = group->ranks();
+  const auto member = [this](uint32_t rank) { return epoch()->members()[rank]; };
+  const std::string& node = member(ranks.front())->identity.node_id;
+  const bool on_one_node = ranks.size() > 1 && std::all_of(ranks.begin(), ranks.end(), [&](auto r) {
+                             return member(r)->identity.node_id == node;
+                           });
+  if (!on_one_node) return;
+  group->SetOnOneNode();
+  for (uint32_t index = 0; index < ranks.size(); ++index) {
+    if (member(ranks[index])->commits_on_node) group->Trust(index);
+  }
+}
+
+void Groups::TrustCommitsOf(const Member& member) {
+  if (!member.commits_on_node) return;
+  for (const auto& [name, group] : epoch()->groups()) {
+    const std::optional<uint32_t> index = group->IndexOf(*member.rank());
+    if (index) group->Trust(*index);
+  }
 }
 
 // Applies what was claimed by digest, now that a call has named the ranks.
@@ -76,7 +101,7 @@ void Groups::Apply(CollectiveGroup* group, CollectiveGroup::Step step) {
   const CollectiveGroup::News news = group->TakeNews();
   if (news.finished) AnnounceFinished(*group);
   if (!news.refused.empty()) job_.Log(Severity::kWarning, news.refused);
-  if (news.contributors && epoch()->recovered()) RequestContributions(*group);
+  if (news.contributors && MayLackContributions(*group)) RequestContributions(*group);
 }
 
 void Groups::AnnounceFinished(const CollectiveGroup& group) {
@@ -156,8 +181,8 @@ void Groups::ObserveStop(uint64_t sequence) {
 }
 
 void Groups::RequestContributionsOf(Member* member) {
-  if (!epoch()->recovered()) return;
   for (const auto& [name, group] : epoch()->groups()) {
+    if (!MayLackContributions(*group)) continue;
     if (group->IndexOf(*member->rank())) RequestContribution(*group, member);
   }
 }

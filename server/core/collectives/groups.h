@@ -41,15 +41,23 @@ class Groups {
   void ApplyClaim(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim, uint64_t attempt);
   // Notes that a member has seen the stop in the world's collective of that number.
   void ObserveStop(uint64_t sequence);
+  // Believes what a member that commits on its node says of its groups on one node.
+  void TrustCommitsOf(const Member& member);
   // Asks a member that has attached again for all contributions that others need.
   void RequestContributionsOf(Member* member);
 
   void MakeCheckpoint(Checkpoint* out) const;
   void Restore(const Checkpoint& checkpoint);
 
+  // Returns whether a rank may wait for contributions that this coordinator does not have.
+  bool MayLackContributions(const CollectiveGroup& group) const {
+    return epoch()->recovered() || group.on_one_node();
+  }
+
  private:
   bool IsClosed(const GroupName& name, uint32_t rank) const;
   void ApplyClaimsTo(CollectiveGroup* group);
+  void NoteNodes(CollectiveGroup* group);
   absl::Status ApplyClaim(const Member& member, const GroupClaim& claim, uint64_t attempt);
   void AnnounceFinished(const CollectiveGroup& group);
   void RequestContributions(const CollectiveGroup& group);

@@ -54,13 +54,17 @@ absl::Status Collectives::ServeTogether(WaiterId id, Member* sender,
   if (absl::Status s = CheckGroupAndRoot(*sender, call); !s.ok()) return s;
   const absl::StatusOr<CollectiveGroup*> group = groups_.Find(call.group, *sender->rank());
   if (!group.ok()) return group.status();
-  if (call.sequence != (*group)->sequence()) {
+  // The node may have completed collectives since, which its parts prove (R18).
+  const std::optional<uint32_t> index = (*group)->IndexOf(*sender->rank());
+  const bool tells_more = call.sequence > (*group)->sequence() && (*group)->IsTrusted(*index);
+  if (call.sequence != (*group)->sequence() && !tells_more) {
     return NotTaken("op ", call.sequence, " of ", (*group)->description(), ", which is at op ",
                     (*group)->sequence());
   }
   if (absl::Status s = CheckNobodyIsLeaving(**group, "it"); !s.ok()) return s;
   const absl::StatusOr<std::vector<MemberPart>> members = MatchParts(*sender, **group, request);
   if (!members.ok()) return members.status();
+  if (tells_more) groups_.Apply(*group, (*group)->Observe(*index, call.sequence));
   sender->sends_for_node = true;
   ParkParts(id, *group, *members, request);
   return absl::OkStatus();
@@ -133,7 +137,7 @@ void Collectives::ParkParts(WaiterId id, CollectiveGroup* group,
     const WaiterId waiter = NodeBatches::PartId(id, i);
     calls_.Park(waiter, member, WaitForCollective{group, index, call.sequence}, call.call, op);
     Arrive(waiter, group, index, call);
-    if (epoch()->recovered()) groups_.RequestContribution(*group, member);
+    if (groups_.MayLackContributions(*group)) groups_.RequestContribution(*group, member);
   };
   // The member that arrives last at the node sends for all, so its part is the last to arrive here
   // too.

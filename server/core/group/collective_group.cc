@@ -1,5 +1,6 @@
 #include "server/core/group/collective_group.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +31,8 @@ CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bo
 CollectiveGroup::Step CollectiveGroup::Arrive(Time now, uint32_t index, WaiterId waiter,
                                               const CollectiveRequest& request) {
   Step step;
-  if (!progress_.IsKnown(index)) step = Observe(index, request.sequence);
+  const bool tells_more = request.sequence > sequence() && progress_.IsTrusted(index);
+  if (!progress_.IsKnown(index) || tells_more) step = Observe(index, request.sequence);
   if (!HasCompleted(index, request.sequence)) {
     releases_.Note(index, /*released=*/false, request.call.attempt);
   }
@@ -115,6 +117,21 @@ CollectiveGroup::Step CollectiveGroup::Observe(uint32_t index, uint64_t next) {
   return next > sequence() ? MoveOn(next) : Step();
 }
 
+CollectiveGroup::Step CollectiveGroup::TakeCommit(Time now, uint32_t index,
+                                                  const CommitReport::Commit& commit) {
+  reported_below_.resize(group().size());
+  reported_below_[index] = commit.sequence + 1;
+  Arrivals arrivals;
+  const auto latest = std::max_element(commit.delays.begin(), commit.delays.end());
+  arrivals.last = latest - commit.delays.begin();
+  arrivals.completed = now;
+  arrivals.times.reserve(commit.delays.size());
+  for (const absl::Duration delay : commit.delays) arrivals.times.push_back(now - *latest + delay);
+  context_.lateness->Note({description(), name().name}, commit, ranks(), arrivals);
+  texts_.ForgetAbsence();
+  return Observe(index, commit.sequence + 1);
+}
+
 CollectiveGroup::Step CollectiveGroup::FinishContradicted(
     const RankProgress::Contradiction& contradiction) {
   const auto& [ahead, completed, behind, at] = contradiction;
@@ -131,7 +148,8 @@ CollectiveGroup::Step CollectiveGroup::FinishContradicted(
 }
 
 CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
-  // Only a program that breaks the rules of the collectives can be that far behind.
+  // Only a program that breaks the rules of the collectives can be that far behind, or a send that
+  // its caller has given up and that was not withdrawn yet.
   const auto over = [&] {
     return absl::FailedPreconditionError(
         absl::StrCat("op ", next - 1, " of ", description(),
@@ -139,8 +157,12 @@ CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
   };
   Step step;
   for (WaiterId waiter : past_.UnparkAll()) step.push_back({waiter, over(), {}});
-  past_ = next == sequence() + 1 ? std::move(current_).ToPast()
-                                 : PastCollective(group().size(), context_.budget);
+  if (next == sequence() + 1) {
+    past_ = std::move(current_).ToPast();
+  } else {
+    Append(current_.FailParked(over()), &step);
+    past_ = PastCollective(group().size(), context_.budget);
+  }
   current_ = CurrentCollective(&context_, next);
   Step rest = past_.AnswerAll();
   contributor_news_ |= past_.WantsAny();

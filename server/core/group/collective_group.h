@@ -66,8 +66,23 @@ class CollectiveGroup {
 
   // Notes that the rank says that it has completed every collective below `next`. So these have
   // completed. A rank may name collectives that this coordinator has not seen, but only when it is
-  // first heard of. If it does so later, or contradicts another rank, the group is finished.
+  // first heard of, or if it is trusted. If another rank does so later, or contradicts another
+  // rank, the group is finished.
   Step Observe(uint32_t index, uint64_t next);
+  // Notes that all ranks are on one node.
+  void SetOnOneNode() { on_one_node_ = true; }
+  bool on_one_node() const { return on_one_node_; }
+  // Believes the rank's word at any time, in a group on one node: see RankProgress::Trust().
+  void Trust(uint32_t index) {
+    if (on_one_node_) progress_.Trust(index);
+  }
+  bool IsTrusted(uint32_t index) const { return progress_.IsTrusted(index); }
+  // Takes a collective that the rank has completed for all ranks on its node. `commit` must have a
+  // delay for each rank. A rank reports its commits in order: HasReported() tells a repeated one.
+  bool HasReported(uint32_t index, uint64_t sequence) const {
+    return index < reported_below_.size() && sequence < reported_below_[index];
+  }
+  Step TakeCommit(Time now, uint32_t index, const CommitReport::Commit& commit);
   // Finishes the group: none of its collectives can succeed any more. The first text counts.
   Step FinishForGood(const std::string& text);
   // Returns why the group is finished, or an empty text if it is not.
@@ -137,6 +152,8 @@ class CollectiveGroup {
   PastCollective past_;  // the one before the current one
   RankProgress progress_;
   RankReleases releases_;
+  bool on_one_node_ = false;
+  std::vector<uint64_t> reported_below_;  // by rank, once one has reported a commit
   std::set<uint32_t> leavers_;
   AgreedStop stop_;
   CollectiveTextCache texts_;

@@ -6,12 +6,18 @@ namespace muster::core {
 
 RankProgress::RankProgress(size_t size, bool recovered)
     : next_(size),
-      first_reported_(size, recovered ? std::nullopt : std::make_optional<uint64_t>(0)) {}
+      first_reported_(size, recovered ? std::nullopt : std::make_optional<uint64_t>(0)),
+      trusted_(size) {}
 
 std::optional<RankProgress::Contradiction> RankProgress::Observe(uint32_t index, uint64_t next,
                                                                  uint64_t current) {
   std::optional<Contradiction> contradiction;
-  if (!IsKnown(index) || next > current) contradiction = Judge(index, next, current);
+  if (trusted_[index]) {
+    // Its word may be old: a send that it gave up may arrive after the collectives that followed.
+    if (!IsKnown(index)) first_reported_[index] = next;
+  } else if (!IsKnown(index) || next > current) {
+    contradiction = Judge(index, next, current);
+  }
   contradicted_ |= contradiction.has_value();
   if (!contradicted_) next_[index] = std::max(next_[index], next);
   return contradiction;

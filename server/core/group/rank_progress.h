@@ -25,6 +25,11 @@ class RankProgress {
   // `recovered` means that the first word of a rank may be ahead of the coordinator.
   RankProgress(size_t size, bool recovered);
 
+  // From now on, believes what this rank says of its progress whenever it says so. Its node may
+  // complete collectives without this coordinator (docs/node-fan-in.md, R18).
+  void Trust(uint32_t index) { trusted_[index] = true; }
+  bool IsTrusted(uint32_t index) const { return trusted_[index]; }
+
   // Notes that the rank says that it has completed every collective below `next`, so these have
   // completed. `current` is the group's sequence number. Unless a contradiction is returned, the
   // group must move on to `next` if that is higher.
@@ -51,6 +56,7 @@ class RankProgress {
   std::vector<uint64_t> next_;  // the next collective of each rank, as far as is known
   // The next collective that each rank named when it first spoke to this coordinator.
   std::vector<std::optional<uint64_t>> first_reported_;
+  std::vector<bool> trusted_;
   bool contradicted_ = false;
 };
 

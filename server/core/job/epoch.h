@@ -36,7 +36,7 @@ class Epoch {
   const std::shared_ptr<const Roster>& roster() const { return roster_; }
   // Returns the answer that tells the member of that rank its place.
   JoinAnswer PlaceOf(uint32_t rank, const JobHistory& history) const {
-    return {id_, rank, roster_, roster_encoding_, history};
+    return {id_, rank, roster_, roster_encoding_, history, stop_asked_};
   }
   const std::vector<Member*>& members() const { return members_; }  // by rank
   uint32_t size() const { return static_cast<uint32_t>(members_.size()); }

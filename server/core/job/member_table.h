@@ -78,6 +78,9 @@ class Member {
   uint64_t release_attempt = 0;
   uint64_t forgets_below = 0;
 
+  // Whether its session may complete collectives on its node and report them later.
+  bool commits_on_node = false;
+
   // For messages and the status.
   std::string cpus;                                    // as its latest Attach says
   std::shared_ptr<const std::string> last_collective;  // null before the first

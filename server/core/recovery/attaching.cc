@@ -92,6 +92,8 @@ absl::StatusOr<Member*> Attaching::Admit(const AttachRequest& request) {
 void Attaching::StartSession(Member* member, WaiterId stream, const AttachRequest& request) {
   const bool again = membership_.StartSession(member, stream, request.attempt);
   member->cpus = request.cpus;
+  member->commits_on_node = request.commits_on_node;
+  if (life_.epoch() && member->rank()) groups_.TrustCommitsOf(*member);
   Attached attached{member->session(), {}, life_.recovering()};
   // A process without a place has never had one here. So it knows nothing of the job, not even its
   // numbers.

@@ -59,6 +59,15 @@ uint64_t HeldBytes(const MemberCall& call) {
     return release->released.size() * sizeof(ReleaseRequest::Released) +
            release->closed.size() * sizeof(std::string);
   }
+  if (const auto* report = std::get_if<CommitReport>(&call)) {
+    uint64_t bytes = 0;
+    for (const CommitReport::Group& group : report->groups) {
+      for (const CommitReport::Commit& commit : group.commits) {
+        bytes += sizeof commit + commit.delays.size() * sizeof(absl::Duration);
+      }
+    }
+    return bytes;
+  }
   return 0;
 }
 

@@ -133,9 +133,10 @@ void JournalNarrator::Begin(const ReplayedStep& step) {
                  [&](const core::AbandonLeaseRequest& r) {
                    begin(r.call, DescribeLeaseOperation("AbandonLease", r));
                  },
-                 // The SDK sends these two by itself: a program has called nothing.
+                 // The SDK sends these three by itself: a program has called nothing.
                  [](const core::WithdrawRequest&) {},
                  [](const core::ReleaseRequest&) {},
+                 [](const core::CommitReport&) {},
                  [&](const auto& input) {
                    using Request = std::decay_t<decltype(input)>;
                    if constexpr (core::MemberCalls::kHas<Request>) {

@@ -27,6 +27,7 @@ Member ToProto(const core::Checkpoint::Member& in) {
   out.set_attach_attempt(in.attach_attempt);
   out.set_join_attempt(in.join_attempt);
   out.set_cpus(in.cpus);
+  out.set_commits_on_node(in.commits_on_node);
   return out;
 }
 
@@ -48,6 +49,7 @@ core::Checkpoint::Member FromProto(const Member& in) {
   out.attach_attempt = in.attach_attempt();
   out.join_attempt = in.join_attempt();
   out.cpus = in.cpus();
+  out.commits_on_node = in.commits_on_node();
   return out;
 }
 

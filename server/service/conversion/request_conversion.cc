@@ -75,6 +75,21 @@ core::ArrivalPart ReadPart(v1::NodeArrival* in, RequestReader& r) {
   return out;
 }
 
+core::CommitReport::Commit ReadCommit(v1::NodeCommit* in, RequestReader& r) {
+  core::CommitReport::Commit out;
+  out.kind = ReadKind(in->kind(), r);
+  out.root = in->root();
+  out.label = std::move(*in->mutable_label());
+  out.type_name = std::move(*in->mutable_type_name());
+  if (in->has_payload_bytes()) out.payload_size = in->payload_bytes();
+  out.sequence = in->sequence();
+  out.delays.reserve(in->delays_size());
+  for (const google::protobuf::Duration& delay : in->delays()) {
+    out.delays.push_back(ReadDuration(delay, "groups.commits.delays", r));
+  }
+  return out;
+}
+
 core::Fingerprint ReadFingerprint(const v1::Fingerprint& in, RequestReader& r) {
   core::Fingerprint out;
   out.facts = std::make_shared<const core::Facts>(in.facts().begin(), in.facts().end());
@@ -95,6 +110,7 @@ absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
   out.sdk_version = in.sdk_version();
   out.cpus = in.cpus();
   out.attempt = in.attempt();
+  out.commits_on_node = in.commits_on_node();
   const core::Incarnation owner = ReadSecret(in.secret(), r);
   if (in.has_claim())
     out.claim = std::make_shared<const core::Claim>(ReadClaim(std::move(*in.mutable_claim()), r));
@@ -184,6 +200,21 @@ absl::StatusOr<core::ReleaseRequest> FromProto(v1::ReleaseGroupsRequest&& in) {
     out.released.push_back({group.digest(), group.next_sequence()});
   }
   out.closed.assign(in.closed().begin(), in.closed().end());
+  return r.Result(std::move(out));
+}
+
+absl::StatusOr<core::CommitReport> FromProto(v1::ReportCommitsRequest&& in) {
+  RequestReader r("ReportCommitsRequest");
+  core::CommitReport out;
+  out.call = ReadCall(in.has_call(), in.call(), "call", r);
+  out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
+  for (v1::GroupCommits& group : *in.mutable_groups()) {
+    core::CommitReport::Group& read = out.groups.emplace_back();
+    read.name = Convert(group.group());
+    for (v1::NodeCommit& commit : *group.mutable_commits()) {
+      read.commits.push_back(ReadCommit(&commit, r));
+    }
+  }
   return r.Result(std::move(out));
 }
 

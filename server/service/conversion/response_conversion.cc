@@ -116,6 +116,7 @@ void FillPlace(const core::JoinAnswer& place, Response* out) {
   out->set_rank(place.rank);
   out->mutable_history()->set_replacements(place.history.replacements);
   out->mutable_history()->set_largest_world_size(place.history.largest_world_size);
+  out->set_stop_asked(place.stop_asked);
 }
 
 // The field is the same in both responses, so that one encoding serves both.

@@ -37,6 +37,7 @@ inline void ToProto(const core::Answer&, v1::AbandonLeaseResponse*) {}
 inline void ToProto(const core::Answer&, v1::LeaveResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportProcessStateResponse*) {}
 inline void ToProto(const core::Answer&, v1::RequestStopResponse*) {}
+inline void ToProto(const core::Answer&, v1::ReportCommitsResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportInquiryResponse*) {}
 // Defined in inquiry_conversion.cc.
 void ToProto(const core::Answer& answer, v1::RequestInquiryResponse* out);

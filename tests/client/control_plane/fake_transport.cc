@@ -97,6 +97,7 @@ void FakeCoordinator::Stream::Accept(uint64_t session, const std::vector<uint64_
   response.mutable_attached()->mutable_limits()->set_max_name_bytes(64);
   response.mutable_attached()->set_daemon_version("fake");
   response.mutable_attached()->set_node_collectives(node_collectives);
+  response.mutable_attached()->set_node_commits(node_collectives);
   for (const uint64_t token : standing) response.mutable_attached()->add_standing_tokens(token);
   Send(response);
 }

@@ -170,12 +170,14 @@ class NodeDriverTest : public ::testing::Test {
   }
 
   FakeCoordinator coordinator_;
+  bool node_commits_ = false;
   std::vector<Member> members_;
   const EpochId epoch_{100, std::random_device()()};  // differs between processes
 
  private:
-  static MemberOptions OptionsOf(int rank) {
+  MemberOptions OptionsOf(int rank) const {
     MemberOptions options;
+    options.node_commits = node_commits_;
     options.coordinator = "fake:1";
     options.job_id = "node driver test";
     options.coordinator_timeout = absl::Hours(1);
@@ -204,6 +206,52 @@ TEST_F(NodeDriverTest, OneCallIsSentForAllMembers) {
     together.call->Reply(absl::OkStatus(), Completed(together.request));
     ExpectSuccess(&together);
   }
+}
+
+// Two members that arrive at the same moment may each send their own call. All other collectives
+// complete without one, and are reported before the members leave.
+TEST_F(NodeDriverTest, CollectivesCompleteOnTheNodeWithoutACall) {
+  constexpr uint64_t kCollectives = 500;
+  node_commits_ = true;
+  Start();
+  uint64_t commits = 0;
+  uint64_t calls = 0;
+  auto coordinator = std::async(std::launch::async, [&] {
+    for (int left = 0; left < 2;) {
+      const auto call = coordinator_.NextCall();
+      if (const auto* report = std::get_if<v1::ReportCommitsRequest>(&call->request)) {
+        for (const v1::GroupCommits& group : report->groups()) commits += group.commits_size();
+        call->Reply(absl::OkStatus(), v1::ReportCommitsResponse());
+      } else if (std::holds_alternative<v1::LeaveRequest>(call->request)) {
+        ++left;
+        call->Reply(absl::OkStatus(), v1::LeaveResponse());
+      } else {
+        ++calls;
+        AnswerOwn(call);
+      }
+    }
+  });
+  for (uint64_t i = 0; i < kCollectives; ++i) {
+    std::future<Reply> replies[] = {AllGather(0, absl::StrCat("a", i)),
+                                    AllGather(1, absl::StrCat("b", i))};
+    for (auto& reply : replies) {
+      const Reply answer = reply.get();
+      ASSERT_TRUE(answer.ok());
+      const std::vector<std::string> payloads = PayloadsOf(*answer);
+      if (payloads.empty()) continue;  // of an own call
+      EXPECT_THAT(payloads, ElementsAre(absl::StrCat("a", i), absl::StrCat("b", i)));
+    }
+  }
+  for (const Member& member : members_) {
+    const Reply left =
+        member.driver->CallAndWait(nullptr, [&](MemberCore& core, SteadyTime now, CallId id) {
+          return core.Leave(now, id, epoch_, Deadline(now, absl::Hours(1)));
+        });
+    EXPECT_TRUE(left.ok());
+  }
+  coordinator.wait();
+  EXPECT_EQ(commits + calls / 2, kCollectives);
+  EXPECT_GT(commits, 0u);
 }
 
 TEST_F(NodeDriverTest, AllMembersGetTheSendersAnswer) {

@@ -28,12 +28,24 @@ struct Counter {
   std::atomic<uint64_t> state{0};  // the number, and a bit for each member that has arrived
   std::atomic<uint64_t> alive{(1u << kMembers) - 1};
   std::atomic<uint64_t> together{0};  // members that another one has answered
+  // The numbers that a sender has committed without the daemon, as far as a member has seen it.
+  static constexpr uint64_t kNumbers = 1024;
+  std::atomic<bool> committed[kNumbers] = {};
+  std::atomic<uint64_t> commits{0};
 
   static constexpr int kShift = 8;
   uint64_t number() const { return state >> kShift; }
   void Arrive(uint64_t at, uint64_t members) {
     uint64_t before = state;
     while (before >> kShift == at && !state.compare_exchange_weak(before, before | members)) {
+    }
+  }
+  // Takes a report that this number was committed.
+  void Commit(uint64_t at) {
+    committed[at] = true;
+    ++commits;
+    uint64_t before = state;
+    while (before >> kShift <= at && !state.compare_exchange_weak(before, (at + 1) << kShift)) {
     }
   }
   // Returns whether the number is over, because all living members have arrived.
@@ -53,8 +65,12 @@ std::string ResultOf(uint64_t number) { return std::to_string(number) + std::str
 // went wrong.
 class Member {
  public:
-  Member(NodeSegment* segment, uint32_t self, Counter* counter)
-      : self_(self), counter_(counter), slots_(*segment->FindGroup(1), {0, 1, 2, 3, 4, 5}, self) {}
+  // If `commits`, a sender with the parts of all members completes the number without the daemon.
+  Member(NodeSegment* segment, uint32_t self, Counter* counter, bool commits)
+      : self_(self),
+        counter_(counter),
+        commits_(commits),
+        slots_(*segment->FindGroup(1), {0, 1, 2, 3, 4, 5}, self, segment->CommitWordOf(1)) {}
 
   [[noreturn]] void Run(uint64_t until) {
     FanInTimes times;
@@ -67,12 +83,14 @@ class Member {
       if (!round.Begin(contribution, SharedFutex::Now() + kLong)) _exit(6);
       const FanInEnd end = round.Run([this](const auto& parts) { return Send(parts); });
       if (end.kind == FanInEnd::kAnswered) {
+        if (end.on_node) counter_->Commit(number);
         if (end.answer != ResultOf(number) || counter_->number() <= number) _exit(3);
         ++counter_->together;
       } else {
         if (end.kind != FanInEnd::kCallAlone) _exit(4);
         counter_->Arrive(number, uint64_t{1} << self_);
         while (!counter_->IsOver(number)) usleep(100);
+        if (counter_->committed[number]) _exit(7);
       }
     }
     _exit(0);
@@ -95,6 +113,11 @@ class Member {
       members |= uint64_t{1} << parts[i].member;
       delivery.completed.push_back(i);
     }
+    if (commits_ && parts.size() == kMembers) {
+      delivery.answer = ResultOf(number);
+      delivery.on_node = true;
+      return delivery;
+    }
     counter_->Arrive(number, members);
     const int64_t until = SharedFutex::Now() + kPatience;
     while (!counter_->IsOver(number)) {
@@ -107,6 +130,7 @@ class Member {
 
   const uint32_t self_;
   Counter* const counter_;
+  const bool commits_;
   FanInSlots<SharedFutex> slots_;
 };
 
@@ -127,14 +151,14 @@ class KilledMemberTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  void Start(uint64_t until) {
+  void Start(uint64_t until, bool commits = false) {
     for (uint32_t m = 0; m < kMembers; ++m) {
       const pid_t child = fork();
-      if (child == 0) BeMember(m, until);
+      if (child == 0) BeMember(m, until, commits);
       children_.push_back(child);
     }
   }
-  [[noreturn]] void BeMember(uint32_t m, uint64_t until) {
+  [[noreturn]] void BeMember(uint32_t m, uint64_t until, bool commits) {
     SegmentOptions options;
     options.members = kMembers;
     options.self = m;
@@ -142,7 +166,7 @@ class KilledMemberTest : public ::testing::Test {
     auto segment = NodeSegment::Open(options);
     if (!segment.ok()) _exit(2);
     while (!(*segment)->Ready()) usleep(1000);
-    Member(segment->get(), m, counter_).Run(until);
+    Member(segment->get(), m, counter_, commits).Run(until);
   }
   bool AwaitNumber(uint64_t number) {
     return testing::WaitUntil([&] { return counter_->number() >= number; });
@@ -173,6 +197,34 @@ TEST_F(KilledMemberTest, SurvivorsGoOn) {
   const int last = StatusOf(kMembers - 1);
   EXPECT_TRUE(WIFEXITED(last) && WEXITSTATUS(last) == 0) << last;
   EXPECT_GT(counter_->together, kEach) << "and they did meet";
+}
+
+// A number is committed for all survivors, or each of them asks the daemon. Exit code 7 of a member
+// says that it had to ask for a number that another one has seen committed.
+TEST_F(KilledMemberTest, SurvivorsAgreeOnWhatASenderHasCommitted) {
+  constexpr uint64_t kEnd = 150;
+  std::mt19937 random(1);
+  uint64_t commits = 0;
+  for (int i = 0; i < 12; ++i) {
+    new (counter_) Counter();
+    Start(kEnd, /*commits=*/true);
+    ASSERT_TRUE(AwaitNumber(random() % (kEnd / 2))) << "at " << counter_->number();
+    usleep(random() % 2000);  // any instruction will do; nothing waits for this
+    const uint32_t victim = random() % kMembers;
+    ASSERT_EQ(kill(children_[victim], i % 2 == 0 ? SIGKILL : SIGSTOP), 0);
+    counter_->alive &= ~(uint64_t{1} << victim);
+    for (uint32_t m = 0; m < kMembers; ++m) {
+      if (m == victim) continue;
+      const int status = StatusOf(m);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+          << "member " << m << ": " << status;
+    }
+    kill(children_[victim], SIGKILL);
+    StatusOf(victim);
+    children_.clear();
+    commits += counter_->commits;
+  }
+  EXPECT_GT(commits, 0u);
 }
 
 TEST_F(KilledMemberTest, AStoppedMembersSlotsDelayNoOtherMember) {

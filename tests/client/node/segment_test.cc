@@ -184,6 +184,17 @@ TEST_F(SegmentTest, GroupsHaveSlotsOfTheirOwnUntilTheTableIsFull) {
   EXPECT_TRUE((*b)->FindGroup(100).has_value());
 }
 
+TEST_F(SegmentTest, EachGroupHasOneCommitWord) {
+  auto a = NodeSegment::Open(Of(0));
+  auto b = NodeSegment::Open(Of(1));
+  for (const uint64_t name : {1, 2}) {
+    ASSERT_TRUE((*a)->FindGroup(name) && (*b)->FindGroup(name));
+    EXPECT_EQ((*a)->CommitWordOf(name)->exchange(name), 0u);
+    EXPECT_EQ((*b)->CommitWordOf(name)->load(), name);
+    EXPECT_EQ((*(*a)->FindGroup(name))[0].word->load(), 0u);
+  }
+}
+
 TEST_F(SegmentTest, MembersReadEachOthersSlots) {
   auto a = NodeSegment::Open(Of(0));
   auto b = NodeSegment::Open(Of(1));

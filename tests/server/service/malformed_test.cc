@@ -157,6 +157,22 @@ TEST_F(MalformedTest, Releases) {
   Expect(&Stub::ReleaseGroups, spoilt, "digest has 0 bytes; expected 16");
 }
 
+TEST_F(MalformedTest, Commits) {
+  v1::ReportCommitsRequest request;
+  *request.mutable_call() = member_.CallContext();
+  *request.mutable_epoch() = member_.epoch();
+  v1::NodeCommit* const commit = request.add_groups()->add_commits();
+  commit->set_kind(v1::COLLECTIVE_KIND_BARRIER);
+  v1::ReportCommitsRequest spoilt = request;
+  spoilt.clear_call();
+  Expect(&Stub::ReportCommits, spoilt, "ReportCommitsRequest.call is missing");
+  spoilt = request;
+  spoilt.clear_epoch();
+  Expect(&Stub::ReportCommits, spoilt, "ReportCommitsRequest.epoch is missing");
+  commit->clear_kind();
+  Expect(&Stub::ReportCommits, request, "expected a COLLECTIVE_KIND, 1 to 4");
+}
+
 TEST_F(MalformedTest, TextsThatAreTooLong) {
   const std::string longest(256, 'x');
   v1::BarrierRequest barrier = Barrier();

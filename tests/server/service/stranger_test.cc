@@ -267,6 +267,9 @@ TEST_F(StrangerTest, CannotCallInARanksPlace) {
   *release.mutable_epoch() = status_.epoch();
   release.add_closed(std::string(16, 'x'));
   ExpectRejected(&Stub::ReleaseGroups, release);
+  v1::ReportCommitsRequest report;
+  *report.mutable_epoch() = status_.epoch();
+  ExpectRejected(&Stub::ReportCommits, report);
   auto second = std::async(std::launch::async, [this] { return job_[1].AllGather("of 1"); });
   auto third = std::async(std::launch::async, [this] { return job_[2].AllGather("of 2"); });
   for (auto* call : {&first, &second, &third}) {

@@ -64,8 +64,34 @@ void CollectiveChecks::Registered(const SentRpc& rpc, const v1::SessionId& sessi
   EndParts(rpc.process, rpc.daemon);
 }
 
+// Notes which collectives have completed, as reported or proven by the next arrival: on the node, a
+// collective completes without the daemon.
+void CollectiveChecks::TakeProofs(const SentRpc& rpc) {
+  constexpr uint64_t kNonsense = 1'000'000;  // of a hostile member
+  const auto note = [&](const v1::EpochId& epoch, const std::string& group, uint64_t next) {
+    uint64_t& proven = proven_[{epoch.nonce(), group}];
+    if (next < kNonsense) proven = std::max(proven, next);
+  };
+  if (const auto* const report = RequestIn<v1::ReportCommitsRequest>(rpc)) {
+    for (const v1::GroupCommits& group : report->groups()) {
+      for (const v1::NodeCommit& commit : group.commits()) {
+        note(report->epoch(), group.group().name(), commit.sequence() + 1);
+      }
+    }
+  }
+  const v1::CollectiveContext* const context = ContextOf(rpc);
+  if (context != nullptr) note(context->epoch(), context->group().name(), context->sequence());
+}
+
+bool CollectiveChecks::IsProven(const Key& key) const {
+  const auto& [nonce, group, sequence] = key;
+  const auto proven = proven_.find({nonce, group});
+  return proven != proven_.end() && sequence < proven->second;
+}
+
 void CollectiveChecks::Arrived(core::WaiterId waiter, const SentRpc& rpc) {
   TakeClaims(rpc);
+  TakeProofs(rpc);
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
   Park(waiter, rpc, collective);
@@ -103,7 +129,7 @@ void CollectiveChecks::Answered(core::WaiterId waiter, const SentRpc& rpc,
   const Key key = KeyOf(rpc);
   const auto* const together = std::get_if<v1::NodeCollectiveResponse>(&response);
   const bool completed = status.ok() && (together == nullptr || together->completed_size() > 0);
-  const bool completes = completed && !HasClaimed(rpc.process, key);
+  const bool completes = completed && !HasClaimed(rpc.process, key) && !IsProven(key);
   if (completes && !std::exchange(collective->complete, true)) {
     CheckAllPresent(key, rpc.daemon, *collective);
   }

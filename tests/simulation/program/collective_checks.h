@@ -87,10 +87,14 @@ class CollectiveChecks {
   // Returns whether the process has claimed this collective as completed. Then it needs no answer,
   // and no rank waits for it.
   bool HasClaimed(ProcessId process, const Key& key) const;
+  void TakeProofs(const SentRpc& rpc);
+  bool IsProven(const Key& key) const;
 
   std::map<std::tuple<ProcessId, uint64_t, std::string>, size_t> next_step_;
   // The highest next sequence number that a process has claimed in a group.
   std::map<std::tuple<ProcessId, uint64_t, std::string>, uint64_t> claimed_;
+  // The number below which all collectives of a group have completed.
+  std::map<std::pair<uint64_t, std::string>, uint64_t> proven_;
 };
 
 }  // namespace muster::simulation

@@ -31,6 +31,7 @@ class Checks : public WireTap {
   LeaseChecks leases;
   CallResults results;
   uint64_t node_calls = 0;  // that have arrived at a daemon
+  uint64_t commits = 0;     // that members have reported
   // Processes that a fault has struck. Other processes may be told that these were lost.
   std::set<ProcessId> disturbed;
 
@@ -41,6 +42,10 @@ class Checks : public WireTap {
     if (request != nullptr && std::holds_alternative<v1::NodeCollectiveRequest>(*request)) {
       ++node_calls;
     }
+    const auto* const report =
+        request == nullptr ? nullptr : std::get_if<v1::ReportCommitsRequest>(request);
+    if (report == nullptr) return;
+    for (const v1::GroupCommits& group : report->groups()) commits += group.commits_size();
   }
   void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                 const internal::Response& response) override {

@@ -42,7 +42,8 @@ NodeMember::PlacePtr NodeMember::Find(const internal::NodeGroup& group) {
   if (memory_ == nullptr || !memory_->Ready() || retired_.count(group.name) > 0) return nullptr;
   PlacePtr& place = places_[group.name];
   if (place == nullptr) {
-    place = std::make_shared<Place>(memory_->GroupSlots(group.name), group.members, self_);
+    place = std::make_shared<Place>(memory_->GroupSlots(group.name), group.members, self_,
+                                    memory_->CommitWordOf(group.name));
   }
   return place;
 }
@@ -131,12 +132,20 @@ void NodeMember::Wait(const PlacePtr& place, const FanInRound::Wait& wait) {
 }
 
 void NodeMember::Send(const PlacePtr& place, const std::vector<internal::TakenPart>& parts) {
+  if (const auto on_node = host_->CompleteOnNode(place->attempt, parts)) {
+    simulation_->Trace("  a member completes it for ", parts.size(), " of its node");
+    return Sent(place, *on_node);
+  }
   simulation_->Trace("  a member sends for ", parts.size(), " of its node");
   host_->SendForNode(place->attempt, parts, [this, place](std::optional<internal::Delivery> sent) {
-    Later(ThreadDelay(), [this, place, sent = std::move(sent)] {
-      std::optional<FanInEnd> end;
-      if (Touch([&] { end = place->round.Sent(sent); })) End(place, *end);
-    });
+    Sent(place, std::move(sent));
+  });
+}
+
+void NodeMember::Sent(const PlacePtr& place, std::optional<internal::Delivery> sent) {
+  Later(ThreadDelay(), [this, place, sent = std::move(sent)] {
+    std::optional<FanInEnd> end;
+    if (Touch([&] { end = place->round.Sent(sent); })) End(place, *end);
   });
 }
 

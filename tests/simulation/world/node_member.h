@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -38,6 +39,8 @@ class NodeMember {
     virtual absl::Duration paused_until() const = 0;
     virtual void OnFanInEnd(uint64_t attempt, const internal::FanInEnd& end) = 0;
     using Sent = std::function<void(std::optional<internal::Delivery>)>;
+    virtual std::optional<internal::Delivery> CompleteOnNode(
+        uint64_t attempt, const std::vector<internal::TakenPart>& parts) = 0;
     virtual void SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
                              Sent sent) = 0;
   };
@@ -62,9 +65,9 @@ class NodeMember {
   using FanInRound = internal::FanInRound<SimulatedFutex>;
   struct Place {
     Place(std::vector<internal::SharedSlot> slots_of_node, std::vector<uint32_t> group,
-          uint32_t self)
+          uint32_t self, internal::SharedWord* commits)
         : word(slots_of_node[self].word),
-          slots(std::move(slots_of_node), std::move(group), self),
+          slots(std::move(slots_of_node), std::move(group), self, commits),
           round(&slots, internal::FanInTimes()) {}
 
     internal::SlotFutex* const word;
@@ -84,6 +87,8 @@ class NodeMember {
   void Advance(const PlacePtr& place, uint64_t attempt);
   void Wait(const PlacePtr& place, const FanInRound::Wait& wait);
   void Send(const PlacePtr& place, const std::vector<internal::TakenPart>& parts);
+  // Ends the round with this result, after a while.
+  void Sent(const PlacePtr& place, std::optional<internal::Delivery> sent);
   void End(const PlacePtr& place, const internal::FanInEnd& end);
   absl::Duration ThreadDelay() {
     return random_.Between(absl::ZeroDuration(), absl::Microseconds(200));

@@ -82,6 +82,17 @@ std::string Describe(const v1::ReleaseGroupsRequest& r) {
   }
   return words;
 }
+std::string Describe(const v1::ReportCommitsRequest& r) {
+  std::string words = "ReportCommits";
+  for (const v1::GroupCommits& group : r.groups()) {
+    absl::StrAppend(&words, " of ",
+                    group.group().name().empty() ? "the world" : group.group().name(), ":");
+    for (const v1::NodeCommit& commit : group.commits()) {
+      absl::StrAppend(&words, " op ", commit.sequence());
+    }
+  }
+  return words;
+}
 std::string Describe(const v1::WithdrawArrivalRequest& r) {
   return absl::StrCat("WithdrawArrival op ", r.sequence(), " of ",
                       r.group().name().empty() ? "the world" : r.group().name());

@@ -56,6 +56,8 @@ void DrawMore(Setting* setting) {
   Random node(setting->seed, "node");
   setting->node_fanin = node.Chance(0.7);
   setting->apart = node.Chance(0.1);
+  Random commits(setting->seed, "commits");
+  setting->node_commits = commits.Chance(0.6);
   Random refusals(setting->seed, "refusals");
   setting->overlong_labels = !setting->leftovers && refusals.Chance(0.2);
   Random starts(setting->seed, "starts");
@@ -115,6 +117,7 @@ std::string Setting::Describe() const {
   if (many_leases) words.push_back("many leases");
   if (fewer_places) words.push_back("fewer places");
   if (node_fanin) words.push_back(apart ? "one apart from its node" : "arrivals by node");
+  if (node_fanin && node_commits) words.push_back("commits on the node");
   if (slow_starts) words.push_back("slow starts");
   if (passing_groups) words.push_back(endless_groups ? "groups without end" : "passing groups");
   if (lying_launcher) words.push_back("a lying launcher");

@@ -51,6 +51,7 @@ struct Setting {
   bool many_leases = false;
   bool fewer_places = false;        // a restarted daemon has one place less
   bool node_fanin = false;          // processes of a node arrive at collectives together;
+  bool node_commits = false;        // and may complete them there;
   bool apart = false;               // but the first one shares no memory with the others
   bool slow_starts = false;         // processes attach long after their launchers have started them
   bool passing_groups = false;      // programs release groups and create them again,

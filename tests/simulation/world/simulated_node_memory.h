@@ -23,6 +23,7 @@ class NodeMemory {
   void Map(uint32_t member) { mapped_.insert(member); }
   bool Ready() const { return mapped_.size() == members_; }
   std::vector<internal::SharedSlot> GroupSlots(uint64_t name);
+  internal::SharedWord* CommitWordOf(uint64_t name) { return &commits_[name]; }
 
  private:
   // Small areas, so that some contributions and results do not fit.
@@ -37,6 +38,7 @@ class NodeMemory {
   const uint32_t members_;
   std::set<uint32_t> mapped_;
   std::map<uint64_t, std::vector<std::unique_ptr<Memory>>> groups_;  // by name, then member
+  std::map<uint64_t, internal::SharedWord> commits_;                 // by name
 };
 
 // All node memories of a schedule, and the members that wait for a word in them.

@@ -89,6 +89,11 @@ void Process::OnFanInEnd(uint64_t attempt, const internal::FanInEnd& end) {
   Apply(member_.OnFanInEnd(Now(), attempt, end));
 }
 
+std::optional<internal::Delivery> Process::CompleteOnNode(
+    uint64_t attempt, const std::vector<internal::TakenPart>& parts) {
+  return member_.CompleteOnNode(attempt, parts);
+}
+
 void Process::SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
                           Sent sent) {
   const absl::Duration patience = absl::Nanoseconds(internal::FanInTimes().patience);

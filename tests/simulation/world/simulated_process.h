@@ -104,6 +104,8 @@ class Process : private NodeMember::Host {
   void Do(const internal::WriteLog& log);
   // NodeMember::Host:
   void OnFanInEnd(uint64_t attempt, const internal::FanInEnd& end) override;
+  std::optional<internal::Delivery> CompleteOnNode(
+      uint64_t attempt, const std::vector<internal::TakenPart>& parts) override;
   void SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
                    Sent sent) override;
   void Finish(internal::Completion completion);

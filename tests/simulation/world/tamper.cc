@@ -67,6 +67,13 @@ void TamperWith(Random* random, v1::ReleaseGroupsRequest* r) {
   if (r->released_size() > 0 && random->Chance(kOften)) r->add_closed(r->released(0).digest());
   if (random->Chance(kOften)) r->add_closed(Noisy(random));
 }
+void TamperWith(Random* random, v1::ReportCommitsRequest* r) {
+  if (r->groups_size() == 0 || r->groups(0).commits_size() == 0) return;
+  v1::NodeCommit* const commit = r->mutable_groups(0)->mutable_commits(0);
+  if (random->Chance(kOften)) commit->set_label(Noisy(random));
+  if (random->Chance(kOften)) commit->add_delays()->set_seconds(static_cast<int64_t>(Huge(random)));
+  if (random->Chance(kOften)) commit->set_sequence(Huge(random));
+}
 void TamperWith(Random* random, v1::JoinRequest* r) {
   if (random->Chance(kOften)) r->set_topology(Noisy(random));
 }

@@ -19,10 +19,13 @@ namespace muster::internal {
 class GroupArrivals {
  public:
   // Notes that a collective of this kind completed in this session. From then on, the coordinator
-  // knows the ranks of the group.
+  // knows the ranks of the group. On the node, a collective completes only if it knows them already
+  // (NodeFanIn).
   void Completed(const std::optional<SessionId>& session, CollectiveKind kind,
                  const Response& answer);
   bool IsKnownIn(const std::optional<SessionId>& session) const { return known_in_ == session; }
+  // Notes that the coordinator may take the group for released, until a call tells it otherwise.
+  void MayBeReleased() { known_in_.reset(); }
   // Returns the size of the latest answer of this kind.
   size_t AnswerBytes(CollectiveKind kind) const { return answer_bytes_[static_cast<size_t>(kind)]; }
 

@@ -35,6 +35,7 @@ const std::vector<int>& MemberGroup::RanksToName(const std::optional<SessionId>&
 }
 
 void MemberGroup::Restart() {
+  ++lives;
   sequence.Restart();
   arrivals = GroupArrivals();
 }

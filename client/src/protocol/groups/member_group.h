@@ -1,6 +1,7 @@
 #ifndef MUSTER_CLIENT_SRC_PROTOCOL_GROUPS_MEMBER_GROUP_H_
 #define MUSTER_CLIENT_SRC_PROTOCOL_GROUPS_MEMBER_GROUP_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct MemberGroup {
   // The members of the group on this node; null if this member is the only one.
   const std::shared_ptr<const NodeGroup> at_node;
 
+  uint64_t lives = 0;  // how often it was closed
   CollectiveSequence sequence;
   GroupArrivals arrivals;
   GroupRelease release;

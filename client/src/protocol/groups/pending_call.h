@@ -64,7 +64,7 @@ struct PendingCall {
   std::function<absl::string_view(SteadyTime now, const MemberGroup& group)> blocked_by;
   // For a collective: arrives with node fan-in instead of the first send. Returns false if the call
   // must be sent.
-  std::function<bool(SteadyTime now, CallId id, const PendingCall& call)> start_round;
+  std::function<bool(SteadyTime now, CallId id, PendingCall* call)> start_round;
   // Applies the end of the call to the member's state. May change the program's reply.
   std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
 
@@ -72,6 +72,11 @@ struct PendingCall {
   int sends = 0;
   std::optional<Stamp> in_flight;
   bool in_round = false;  // the arrival in flight is in a round, and no call was sent
+  // Whether a sender may complete the collective on the node in that round. Then the call leaves
+  // the round in two steps (docs/node-fan-in.md, R17): it asks to, and learns at the round's end
+  // whether the collective has completed. Until then, the member neither calls nor claims.
+  bool may_commit = false;
+  bool leaves_round = false;
   bool answered = false;  // whether the coordinator has answered in the current session
   SteadyTime sent_at;
   std::optional<SteadyTime> paused_until;

@@ -24,6 +24,9 @@ struct MemberOptions {
   absl::Duration slack = absl::Seconds(5);
   // Enables node fan-in.
   bool node_fanin = true;
+  // Lets a rank complete a collective for all ranks of its node, and tell the coordinator later.
+  bool node_commits = false;
+  bool commits_on_node() const { return node_fanin && node_commits; }
   // Source of jitter.
   Random random;
   // Returns whether there is a connection to the coordinator now. For messages.

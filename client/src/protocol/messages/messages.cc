@@ -1,5 +1,7 @@
 #include "client/src/protocol/messages/messages.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/text/utf8.h"
@@ -204,6 +206,39 @@ Request MakeRelease(const EpochId& epoch) {
   return request;
 }
 
+Request MakeCommitReport(const EpochId& epoch) {
+  v1::ReportCommitsRequest request;
+  SetEpoch(epoch, request.mutable_epoch());
+  return request;
+}
+
+v1::NodeCommit MakeNodeCommit(uint64_t sequence, const CollectiveCall& call,
+                              const std::vector<int>& group_ranks,
+                              const std::vector<int>& node_ranks,
+                              const std::vector<TakenPart>& parts) {
+  v1::NodeCommit commit;
+  commit.set_sequence(sequence);
+  commit.set_kind(KindOf(call.kind));
+  commit.set_root(call.root);
+  commit.set_label(call.label);
+  commit.set_type_name(call.type_name);
+  if (call.payload_size) commit.set_payload_bytes(*call.payload_size);
+  int64_t first = std::numeric_limits<int64_t>::max();
+  for (const TakenPart& part : parts) first = std::min(first, part.contribution.posted_at);
+  std::vector<absl::Duration> delays(group_ranks.size());
+  for (const TakenPart& part : parts) {
+    const auto rank = std::find(group_ranks.begin(), group_ranks.end(), node_ranks[part.member]);
+    delays[rank - group_ranks.begin()] =
+        absl::Nanoseconds(part.contribution.posted_at) - absl::Nanoseconds(first);
+  }
+  // Another process may have written nonsense.
+  constexpr absl::Duration kLongest = absl::Hours(24);
+  for (const absl::Duration delay : delays) {
+    SetDuration(std::min(delay, kLongest), commit.add_delays());
+  }
+  return commit;
+}
+
 Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
                     uint64_t request_id) {
   v1::AcquireLeaseRequest request;
@@ -262,6 +297,7 @@ v1::JoinResponse PlaceOf(v1::RejoinResponse response) {
   place.set_rank(response.rank());
   place.mutable_roster()->Swap(response.mutable_roster());
   if (response.has_history()) place.mutable_history()->Swap(response.mutable_history());
+  place.set_stop_asked(response.stop_asked());
   return place;
 }
 

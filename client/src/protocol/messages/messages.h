@@ -45,6 +45,14 @@ Request MakeNodeCollective(const EpochId& epoch, const std::string& group,
 Request MakeWithdraw(const EpochId& epoch, const std::string& group, const std::vector<int>& ranks,
                      uint64_t sequence);
 Request MakeRelease(const EpochId& epoch);
+// Makes a report of commits, without the commits.
+Request MakeCommitReport(const EpochId& epoch);
+// Makes the report of a collective that the sender of these parts has completed on the node. The
+// parts are those of all ranks of the group: see CompleteOnNode().
+v1::NodeCommit MakeNodeCommit(uint64_t sequence, const CollectiveCall& call,
+                              const std::vector<int>& group_ranks,
+                              const std::vector<int>& node_ranks,
+                              const std::vector<TakenPart>& parts);
 Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
                     uint64_t request);
 Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,
