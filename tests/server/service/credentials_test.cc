@@ -154,8 +154,8 @@ TEST_F(CredentialsTest, NothingElseIsServed) {
   ASSERT_THAT(answer, IsOk());
   // The field is ServerReflectionResponse.list_services_response.service[].name.
   std::string rest = *answer;
-  for (const char* known : {"muster.v1.CoordinatorService", "grpc.health.v1.Health",
-                            "grpc.reflection.v1alpha.ServerReflection"}) {
+  for (const char* known : {"muster.v1.CoordinatorService", "muster.v1.StoreService",
+                            "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}) {
     const size_t at = rest.find(known);
     if (at != std::string::npos) rest.erase(at, std::string(known).size());
   }
