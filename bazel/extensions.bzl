@@ -7,6 +7,7 @@ load(":mpi.bzl", "mpi_libraries_repository")
 load(":nccl_source.bzl", "nccl_source_repositories")
 load(":pic_objects.bzl", "pic_objects_repository")
 load(":prometheus.bzl", "prometheus_tools_repository")
+load(":torch.bzl", "torch_repository")
 
 def _machine_impl(_ctx):
     debian_repository(name = "debian")
@@ -23,6 +24,7 @@ def _tests_impl(_ctx):
     nccl_source_repositories()
     pic_objects_repository(name = "muster_pic")
     prometheus_tools_repository(name = "prometheus_tools")
+    torch_repository(name = "torch_peer")
 
 tests = module_extension(
     implementation = _tests_impl,
