@@ -38,7 +38,7 @@ absl::Status StoreValue(absl::StatusOr<std::string> value, muster_values** out) 
 }
 
 absl::Status GiveComparison(absl::StatusOr<muster::StoreComparison> comparison, int* changed,
-                             muster_values** value) {
+                            muster_values** value) {
   if (!comparison.ok()) return comparison.status();
   *changed = comparison->changed ? 1 : 0;
   if (value == nullptr) return absl::OkStatus();
@@ -125,8 +125,8 @@ muster_status* muster_store_compare_and_set(muster_job* job, const void* key, si
     std::optional<absl::string_view> has;
     if (expected != nullptr) has = Bytes(expected, expected_size);
     return GiveComparison(job->job->store().CompareAndSet(Bytes(key, key_size), has,
-                                                           Bytes(desired, desired_size), *once),
-                           changed, value);
+                                                          Bytes(desired, desired_size), *once),
+                          changed, value);
   });
 }
 
