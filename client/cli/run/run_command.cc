@@ -80,7 +80,7 @@ int RefuseBinding(const LaunchPlan& plan, const absl::Status& status) {
   const std::string why(status.message());
   Refuse(why);
   if (plan.coordinator_given) launcher::ReportNotStarted(plan.job, why);
-  return absl::IsInvalidArgument(status) ? exit_codes::kBadConfiguration : kExitFailure;
+  return absl::IsInvalidArgument(status) ? exit_codes::kBadConfiguration : exit_codes::kFailed;
 }
 
 // Runs the supervisor process and returns the exit status of `muster run`. The signals that the

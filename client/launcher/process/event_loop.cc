@@ -29,7 +29,7 @@ void EventLoop::Watch(int fd, Handler handler) { Add(fd, EPOLLIN, std::move(hand
 
 void EventLoop::WatchFor(int fd, bool read, bool write, Handler handler) {
   Forget(fd);
-  Add(fd, (read ? EPOLLIN : 0) | (write ? EPOLLOUT : 0), std::move(handler));
+  Add(fd, (read ? uint32_t{EPOLLIN} : 0) | (write ? uint32_t{EPOLLOUT} : 0), std::move(handler));
 }
 
 // epoll reports EPOLLERR and EPOLLHUP even if no event is requested.

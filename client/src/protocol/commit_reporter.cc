@@ -11,7 +11,7 @@ namespace {
 
 // How many commits make a report, and how long a commit waits for more.
 constexpr size_t kCommitsPerReport = 64;
-constexpr absl::Duration kReportDelay = absl::Milliseconds(20);
+constexpr absl::Duration kCommitReportDelay = absl::Milliseconds(20);
 // The coordinator's limit.
 constexpr size_t kMaxReported = 1024;
 // How many commits wait while the coordinator is slow. The oldest are then left out of its
@@ -28,7 +28,7 @@ void CommitReporter::Note(SteadyTime now, const std::shared_ptr<MemberGroup>& gr
                           v1::NodeCommit commit) {
   unreported_.push_back({group, group->lives, std::move(commit)});
   if (unreported_.size() > kMaxKept) unreported_.pop_front();
-  ReportBy(unreported_.size() < kCommitsPerReport ? After(now, kReportDelay) : now);
+  ReportBy(unreported_.size() < kCommitsPerReport ? After(now, kCommitReportDelay) : now);
 }
 
 void CommitReporter::Reset() {
@@ -94,7 +94,7 @@ Request CommitReporter::MakeReport(const Batch& batch) const {
 void CommitReporter::FinishReport(const PendingCall& call) {
   report_call_ = 0;
   const bool many = unreported_.size() >= kCommitsPerReport;
-  ReportBy(many || !lifecycle_.can_call() ? call.ended : After(call.ended, kReportDelay));
+  ReportBy(many || !lifecycle_.can_call() ? call.ended : After(call.ended, kCommitReportDelay));
   Report(call.ended);
 }
 
