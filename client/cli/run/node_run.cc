@@ -31,7 +31,8 @@ int NodeRun::Run() {
   absl::Status started = ranks_.OpenLogs();
   if (started.ok() && !plan_.mpi_warning.empty()) output_.Say(plan_.mpi_warning);
   if (started.ok() && !plan_.job.cpus.empty()) {
-    output_.Say(launcher::DescribeBinding(plan_.job.cpus, plan_.job.GlobalRank(0)));
+    output_.Say(
+        absl::StrCat("bound ", launcher::DescribeBinding(plan_.job.cpus, plan_.job.GlobalRank(0))));
   }
   if (started.ok()) started = supervisor_.Run();
   output_.Finish();

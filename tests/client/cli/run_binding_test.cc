@@ -95,7 +95,7 @@ TEST_F(RunBindingTest, GivesEachRankACoreOfItsOwn) {
     EXPECT_THAT(output, HasSubstr(NumberRanges(of_rank))) << "in the launcher's line";
   }
   EXPECT_EQ(all.size(), count) << "no CPU is for two ranks";
-  EXPECT_THAT(output, HasSubstr("muster: rank 0 to CPU"));
+  EXPECT_THAT(output, HasSubstr("muster: bound rank 0 to CPU"));
   EXPECT_THAT(output, HasSubstr("bound to core"));
 }
 
