@@ -127,6 +127,8 @@ void PrintTables(const std::vector<Comparison>& comparisons) {
                           Side::kJax};
   const Sides apart = {Side::kMusterApart, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
                        Side::kJax};
+  const Sides on_node = {Side::kMusterCommits, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
+                         Side::kJax};
   const std::vector<Field> processor = {&Sample::client, &Sample::service};
   PrintTable("Wall time of an operation:", comparisons, together, {&Sample::wall});
   PrintTable("Processor time of an operation, in a rank's process + in the service for each rank:",
@@ -134,6 +136,9 @@ void PrintTables(const std::vector<Comparison>& comparisons) {
   PrintTable("Wall time where each rank calls by itself, as on a node of its own:", comparisons,
              apart, {&Sample::wall});
   PrintTable("Processor time of that:", comparisons, apart, processor);
+  PrintTable("Wall time where ranks complete collectives on their node (MUSTER_NODE_COMMITS=1):",
+             comparisons, on_node, {&Sample::wall});
+  PrintTable("Processor time of that:", comparisons, on_node, processor);
 }
 
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {

@@ -60,14 +60,19 @@ absl::Status DidNotStart(Side side) {
 }  // namespace
 
 std::string NameOf(Side side) {
-  static const char* const kNames[] = {"muster",   "muster_apart",  "bare",
-                                       "tcpstore", "tcpstore_keys", "jax"};
+  static const char* const kNames[] = {
+      "muster", "muster_apart", "muster_commits", "bare", "tcpstore", "tcpstore_keys", "jax"};
   return kNames[static_cast<int>(side)];
 }
 
 std::string TitleOf(Side side) {
-  static const char* const kTitles[] = {"Muster",   "Muster, each rank by itself", "bare gRPC",
-                                        "TCPStore", "TCPStore, keys alone",        "JAX"};
+  static const char* const kTitles[] = {"Muster",
+                                        "Muster, each rank by itself",
+                                        "Muster, on the node",
+                                        "bare gRPC",
+                                        "TCPStore",
+                                        "TCPStore, keys alone",
+                                        "JAX"};
   return kTitles[static_cast<int>(side)];
 }
 
@@ -147,7 +152,8 @@ void Contestant::StartRanks() {
                         rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(ranks_)},
                        {{"MUSTER_COORDINATOR", address_},
                         {"MUSTER_RANK", absl::StrCat(rank)},
-                        {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"}}));
+                        {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"},
+                        {"MUSTER_NODE_COMMITS", side_ == Side::kMusterCommits ? "1" : "0"}}));
   }
 }
 

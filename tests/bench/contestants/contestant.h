@@ -14,12 +14,16 @@
 namespace muster::testing {
 
 // The contestants of control_plane.cc. In kMusterApart, each Muster rank makes its own calls, as on
-// nodes that have one rank. kTcpStoreKeys is a TCPStore whose ranks use nothing but counters and
+// nodes that have one rank. In kMusterCommits, ranks complete collectives on their node
+// (MUSTER_NODE_COMMITS). kTcpStoreKeys is a TCPStore whose ranks use nothing but counters and
 // keys, which every release has.
-enum class Side { kMuster, kMusterApart, kBare, kTcpStore, kTcpStoreKeys, kJax };
-inline constexpr Side kSides[] = {Side::kMuster,   Side::kMusterApart,  Side::kBare,
-                                  Side::kTcpStore, Side::kTcpStoreKeys, Side::kJax};
-inline bool IsMuster(Side side) { return side == Side::kMuster || side == Side::kMusterApart; }
+enum class Side { kMuster, kMusterApart, kMusterCommits, kBare, kTcpStore, kTcpStoreKeys, kJax };
+inline constexpr Side kSides[] = {Side::kMuster, Side::kMusterApart, Side::kMusterCommits,
+                                  Side::kBare,   Side::kTcpStore,    Side::kTcpStoreKeys,
+                                  Side::kJax};
+inline bool IsMuster(Side side) {
+  return side == Side::kMuster || side == Side::kMusterApart || side == Side::kMusterCommits;
+}
 // Return "muster", for file names, and "Muster", for people.
 std::string NameOf(Side side);
 std::string TitleOf(Side side);
