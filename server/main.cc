@@ -126,10 +126,10 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
 
 // Bounds the memory of peers that have not presented credentials. gRPC receives a call's whole
 // message before the daemon can check its credentials. All such peers share the room for one
-// message of the largest size.
+// message of the largest size that a connection may begin with.
 void LimitUnadmittedPeers(service::ServerOptions* server) {
   if (!server->credentials.authenticate_callers()) return;
-  AllConnections().LimitUnadmitted(service::MaxRequestBytes(server->core));
+  AllConnections().LimitUnadmitted(service::MaxFirstRequestBytes(server->core));
   server->on_admitted = [](absl::FunctionRef<std::string()> peer) { AllConnections().Admit(peer); };
 }
 

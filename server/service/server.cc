@@ -141,19 +141,26 @@ std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
   return absl::ToChronoTime(absl::Now() + duration);
 }
 
-}  // namespace
-
-// Allows twice the largest payload or entry of the store, and a claim's roster. A payload that is
-// slightly too large then reaches the core, whose error names the limit and its flag; gRPC's error
-// would not.
-uint64_t MaxRequestBytes(const core::Options& options) {
+// Allows twice the largest content, and a claim's roster. Content that is slightly too large then
+// reaches the core, whose error names the limit and its flag; gRPC's error would not.
+uint64_t MaxRequestBytes(uint64_t largest_content, const core::Limits& limits) {
   constexpr uint64_t kMost = std::numeric_limits<int>::max();  // gRPC's own limit
   constexpr uint64_t kRosterEntry = 1 << 10;
-  const uint64_t rest = (1 << 20) + options.limits.max_members * kRosterEntry;
+  const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
+  if (rest >= kMost || largest_content > (kMost - rest) / 2) return kMost;
+  return 2 * largest_content + rest;
+}
+
+}  // namespace
+
+uint64_t MaxRequestBytes(const core::Options& options) {
   const uint64_t largest =
       std::max(options.limits.max_payload_bytes, options.store.max_entry_bytes());
-  if (rest >= kMost || largest > (kMost - rest) / 2) return kMost;
-  return 2 * largest + rest;
+  return MaxRequestBytes(largest, options.limits);
+}
+
+uint64_t MaxFirstRequestBytes(const core::Options& options) {
+  return MaxRequestBytes(options.limits.max_payload_bytes, options.limits);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {

@@ -51,6 +51,9 @@ struct ServerOptions {
 
 // Returns the limit on the size of a request of any kind.
 uint64_t MaxRequestBytes(const core::Options& options);
+// Returns the same for requests that may be the first on a connection. The store's streams begin
+// with a small one, and send entries only after the daemon's first answer.
+uint64_t MaxFirstRequestBytes(const core::Options& options);
 
 // The metrics of a coordinator and its service.
 struct ServerMetrics {
