@@ -852,6 +852,153 @@ class Lease {
   internal::Handle<muster_lease, muster_lease_free> handle_;
 };
 
+// ---- The store ----------------------------------------------------------------------------------
+
+// The answer to Store::CompareAndSet().
+struct StoreComparison {
+  bool changed = false;
+  // The value that the key has afterwards. Unset: it does not exist.
+  std::optional<std::string> value;
+};
+
+// Keys and values that all processes of the job share, which outlive a coordinator: Job::store().
+// See muster/store.h for what each call does and returns, and which errors; its Watch() is missing
+// here. Keys, values and elements are any bytes. All calls block until the coordinator has
+// answered. Do not use this after its job. Thread-safe.
+class Store {
+ public:
+  Status Set(std::string_view key, std::string_view value, const CallOptions& options = {}) const {
+    return Status::Take(muster_store_set(job_, key.data(), key.size(), value.data(), value.size(),
+                                         internal::COptions(options)));
+  }
+  // Blocks until the key has a value.
+  Result<std::string> Get(std::string_view key, const CallOptions& options = {}) const {
+    internal::Values value;
+    return OnlyOf(
+        muster_store_get(job_, key.data(), key.size(), internal::COptions(options), value.out()),
+        value);
+  }
+  // Blocks until all keys exist at the same time.
+  Status Wait(const std::vector<std::string>& keys, const CallOptions& options = {}) const {
+    std::vector<const void*> names;
+    std::vector<size_t> sizes;
+    for (const std::string& key : keys) {
+      names.push_back(key.data());
+      sizes.push_back(key.size());
+    }
+    return Status::Take(muster_store_wait(job_, names.data(), sizes.data(), keys.size(),
+                                          internal::COptions(options)));
+  }
+  // Adds to the number that the key holds, and returns the sum.
+  Result<int64_t> Add(std::string_view key, int64_t amount, const CallOptions& options = {}) const {
+    int64_t sum = 0;
+    return NumberOf(
+        muster_store_add(job_, key.data(), key.size(), amount, internal::COptions(options), &sum),
+        &sum);
+  }
+  // Gives the key the value `desired` if it has the value `expected`, or, if `expected` is unset,
+  // if the key does not exist.
+  Result<StoreComparison> CompareAndSet(std::string_view key,
+                                        const std::optional<std::string_view>& expected,
+                                        std::string_view desired,
+                                        const CallOptions& options = {}) const {
+    internal::Values value;
+    int changed = 0;
+    // The pointer of an empty string_view may be NULL, which stands for a key that does not exist.
+    const char* const none = "";
+    const char* const bytes = !expected                     ? nullptr
+                              : expected->data() == nullptr ? none
+                                                            : expected->data();
+    const Status failed = Status::Take(muster_store_compare_and_set(
+        job_, key.data(), key.size(), bytes, expected ? expected->size() : 0, desired.data(),
+        desired.size(), internal::COptions(options), &changed, value.out()));
+    if (!failed.ok()) return failed;
+    StoreComparison comparison;
+    comparison.changed = changed != 0;
+    if (value.count() > 0) comparison.value = std::string(value[0]);
+    return comparison;
+  }
+  // Appends to the value, and returns its length.
+  Result<int64_t> Append(std::string_view key, std::string_view value,
+                         const CallOptions& options = {}) const {
+    int64_t length = 0;
+    return NumberOf(muster_store_append(job_, key.data(), key.size(), value.data(), value.size(),
+                                        internal::COptions(options), &length),
+                    &length);
+  }
+  // Returns whether the key existed.
+  Result<bool> Delete(std::string_view key, const CallOptions& options = {}) const {
+    int existed = 0;
+    const Status failed = Status::Take(
+        muster_store_delete(job_, key.data(), key.size(), internal::COptions(options), &existed));
+    if (!failed.ok()) return failed;
+    return existed != 0;
+  }
+  // Return the keys that begin with the prefix, and their number.
+  Result<std::vector<std::string>> List(std::string_view prefix,
+                                        const CallOptions& options = {}) const {
+    internal::Values keys;
+    const Status failed = Status::Take(muster_store_list(job_, prefix.data(), prefix.size(),
+                                                         internal::COptions(options), keys.out()));
+    if (!failed.ok()) return failed;
+    return keys.All();
+  }
+  Result<int64_t> Count(std::string_view prefix, const CallOptions& options = {}) const {
+    int64_t count = 0;
+    return NumberOf(
+        muster_store_count(job_, prefix.data(), prefix.size(), internal::COptions(options), &count),
+        &count);
+  }
+  // Appends an element to the queue, and returns the number of its elements.
+  Result<int64_t> Push(std::string_view key, std::string_view element,
+                       const CallOptions& options = {}) const {
+    int64_t length = 0;
+    return NumberOf(muster_store_push(job_, key.data(), key.size(), element.data(), element.size(),
+                                      internal::COptions(options), &length),
+                    &length);
+  }
+  // Removes and returns the first element of the queue. Blocks until there is one.
+  Result<std::string> Pop(std::string_view key, const CallOptions& options = {}) const {
+    internal::Values element;
+    return OnlyOf(
+        muster_store_pop(job_, key.data(), key.size(), internal::COptions(options), element.out()),
+        element);
+  }
+  // Returns the number of the queue's elements.
+  Result<int64_t> Length(std::string_view key, const CallOptions& options = {}) const {
+    int64_t length = 0;
+    return NumberOf(
+        muster_store_length(job_, key.data(), key.size(), internal::COptions(options), &length),
+        &length);
+  }
+  // Arrives at the barrier, and blocks until `count` arrivals have come since the last round was
+  // complete. Returns the arrival's place in its round, from 1.
+  Result<int64_t> Barrier(std::string_view key, int64_t count,
+                          const CallOptions& options = {}) const {
+    int64_t place = 0;
+    return NumberOf(muster_store_barrier(job_, key.data(), key.size(), count,
+                                         internal::COptions(options), &place),
+                    &place);
+  }
+
+  // Not for programs.
+  explicit Store(muster_job* job) : job_(job) {}
+
+ private:
+  static Result<int64_t> NumberOf(muster_status* status, const int64_t* number) {
+    const Status failed = Status::Take(status);
+    if (!failed.ok()) return failed;
+    return *number;
+  }
+  static Result<std::string> OnlyOf(muster_status* status, const internal::Values& values) {
+    const Status failed = Status::Take(status);
+    if (!failed.ok()) return failed;
+    return std::string(values[0]);
+  }
+
+  muster_job* job_;
+};
+
 namespace internal {
 
 // The types of the result of work for all: what travels, and what callers get.
@@ -1163,6 +1310,9 @@ class Job : public Collectives<Job> {
     if (made == nullptr) return std::optional<Group>();
     return std::optional<Group>(Group(made));
   }
+
+  // Returns the keys and values that all processes of the job share. Does not block.
+  Store store() const { return Store(handle()); }
 
   // Asks for the lease on work that is done once per node or once per job. Blocks until this
   // process holds the lease, or another process has completed the work. Errors as in Collectives.

@@ -168,7 +168,7 @@ std::vector<FirstError> ErrorsOfCollectives() {
        "collectives in the same order"},
       {"a root out of range",
        [] { return RankSays([](Job& job) { return job.Broadcast(1, 2).status(); }); },
-       "root 2 is out of range: the world has 2 ranks, 0 to 1"},
+       "Broadcast(int32): root 2 is out of range: the world has 2 ranks, 0 to 1"},
       {"a payload that is too large",
        [] {
          return RankSays([](Job& job) { return job.Broadcast(std::string(2000, 'x')).status(); });
@@ -223,7 +223,7 @@ std::vector<FirstError> ErrorsOfCollectives() {
        "rank 1 (node 'n1', pid PID): the function threw: disk full"},
       {"work for a rank that does not exist",
        [] { return RankSays([](Job& job) { return job.RunOnRank(2, [] {}); }); },
-       "root 2 is out of range: the world has 2 ranks, 0 to 1"},
+       "RunOnRank(rank 2): root 2 is out of range: the world has 2 ranks, 0 to 1"},
       {"a call of an earlier session", [] { return AnOldSessionSays(); },
        "job 'train': session 1 is over: either its process has attached again and must use its "
        "newer session, or it was detached for longer than the grace of 2s and is lost. Start a "

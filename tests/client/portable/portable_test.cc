@@ -189,6 +189,33 @@ TEST(PortableTest, SerialModeWorksAsAJobOfOne) {
   EXPECT_TRUE(job.Leave().ok());
 }
 
+TEST(PortableTest, TheStoreHasTheJobsKeys) {
+  const portable::Job job = JoinAlone();
+  const portable::Store store = job.store();
+  EXPECT_TRUE(store.Set("port", "7001").ok());
+  EXPECT_EQ(*store.Get("port"), "7001");
+  EXPECT_EQ(*store.Append("port", "-7009"), 9);
+  EXPECT_TRUE(store.Wait({"port"}).ok());
+  EXPECT_EQ(*store.Add("tickets", 2), 2);
+  EXPECT_EQ(*store.List("p"), std::vector<std::string>{"port"});
+  EXPECT_EQ(*store.Count(""), 2);
+  EXPECT_EQ(*store.Push("work", "first"), 1);
+  EXPECT_EQ(*store.Length("work"), 1);
+  EXPECT_EQ(*store.Pop("work"), "first");
+  EXPECT_EQ(*store.Barrier("met", 1), 1);
+  EXPECT_TRUE(*store.Delete("port"));
+  EXPECT_FALSE(*store.Delete("port"));
+
+  const portable::StoreComparison created = *store.CompareAndSet("owner", std::nullopt, "0");
+  EXPECT_TRUE(created.changed);
+  EXPECT_EQ(created.value, "0");
+  const portable::StoreComparison refused = *store.CompareAndSet("owner", "1", "2");
+  EXPECT_FALSE(refused.changed);
+  EXPECT_EQ(refused.value, "0");
+  EXPECT_FALSE(store.CompareAndSet("nobody", std::string_view(), "2")->value.has_value());
+  EXPECT_EQ(store.Barrier("met", 0).status().code(), portable::Code::kInvalidArgument);
+}
+
 TEST(PortableTest, CallsOnAMovedFromObjectAreErrors) {
   portable::Job job = JoinAlone();
   const portable::Job moved = std::move(job);
