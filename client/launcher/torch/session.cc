@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/store/messages/store_calls.h"
+#include "common/rpc/store_limits.h"
 
 namespace muster::launcher::torch {
 namespace {
@@ -16,9 +17,6 @@ using v1::StoreOperation;
 // without a reply. The store limits them for each launcher.
 constexpr size_t kWindow = 16;
 constexpr size_t kWindowBytes = 1 << 20;
-// The limits of one wait of the store.
-constexpr size_t kMaxWaitKeys = 65536;
-constexpr size_t kMaxWaitBytes = 1 << 20;
 
 std::string ByteReply(uint8_t byte) { return std::string(1, static_cast<char>(byte)); }
 std::string ReplyOf(WaitReply reply) { return ByteReply(static_cast<uint8_t>(reply)); }
@@ -369,12 +367,12 @@ void Session::Add(const Request& request) {
 
 std::vector<StoreOperation> Session::WaitsFor(const std::vector<std::string>& keys) const {
   std::vector<StoreOperation> waits;
-  size_t bytes = kMaxWaitBytes;
+  size_t bytes = kMaxStoreWaitBytes;
   for (const std::string& key : keys) {
     std::string name = KeyOf(key);
     bytes += name.size();
-    if (bytes > kMaxWaitBytes ||
-        static_cast<size_t>(waits.back().wait().keys_size()) >= kMaxWaitKeys) {
+    if (bytes > kMaxStoreWaitBytes ||
+        static_cast<size_t>(waits.back().wait().keys_size()) >= kMaxStoreWaitKeys) {
       waits.emplace_back();
       bytes = name.size();
     }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/control_plane/control_plane.h"
 #include "client/src/control_plane/store_plane.h"
+#include "common/rpc/store_limits.h"
 #include "muster/v1/store.pb.h"
 
 namespace muster {
@@ -47,14 +48,12 @@ StoreEvent EventOf(const v1::StoreWatchEvent& event) {
 
 // The coordinator would end the stream of a larger request.
 absl::Status CheckWait(const std::vector<std::string>& keys) {
-  constexpr size_t kMaxKeys = 65536;
-  constexpr size_t kMaxBytes = 1 << 20;
   size_t bytes = 0;
   for (const std::string& key : keys) bytes += key.size();
-  if (keys.size() <= kMaxKeys && bytes <= kMaxBytes) return absl::OkStatus();
+  if (keys.size() <= kMaxStoreWaitKeys && bytes <= kMaxStoreWaitBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "Store::Wait() has ", keys.size(), " keys of ", bytes, " bytes; at most ", kMaxKeys,
-      " keys of ", kMaxBytes, " bytes are allowed: wait for some of them at a time"));
+      "Store::Wait() has ", keys.size(), " keys of ", bytes, " bytes; at most ", kMaxStoreWaitKeys,
+      " keys of ", kMaxStoreWaitBytes, " bytes are allowed: wait for some of them at a time"));
 }
 
 }  // namespace

@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/rpc/store_limits.h"
 #include "server/service/conversion/request_reader.h"
 
 namespace muster::service {
 namespace {
 
 constexpr size_t kIncarnationBytes = 16;
-// The most keys that one operation may wait for, and their bytes together.
-constexpr int kMaxWaitKeys = 65536;
-constexpr size_t kMaxWaitBytes = 1 << 20;
 
 void RequireIncarnation(const std::string& in, const Field& field, RequestReader& r) {
   r.Require(in.size() == kIncarnationBytes, field, [&] {
@@ -78,8 +76,8 @@ absl::StatusOr<core::StoreClaim> Read(v1::StoreClaim&& in) {
 // ---- Operations ----
 
 core::StoreWait ReadWait(v1::StoreWait* in, RequestReader& r) {
-  r.Require(in->keys_size() <= kMaxWaitKeys, "wait.keys", [&] {
-    return absl::StrCat("has ", in->keys_size(), " keys; expected at most ", kMaxWaitKeys);
+  r.Require(static_cast<size_t>(in->keys_size()) <= kMaxStoreWaitKeys, "wait.keys", [&] {
+    return absl::StrCat("has ", in->keys_size(), " keys; expected at most ", kMaxStoreWaitKeys);
   });
   core::StoreWait out;
   size_t bytes = 0;
@@ -87,8 +85,8 @@ core::StoreWait ReadWait(v1::StoreWait* in, RequestReader& r) {
     bytes += key.size();
     out.keys.push_back(std::move(key));
   }
-  r.Require(bytes <= kMaxWaitBytes, "wait.keys", [&] {
-    return absl::StrCat("has ", bytes, " bytes; expected at most ", kMaxWaitBytes);
+  r.Require(bytes <= kMaxStoreWaitBytes, "wait.keys", [&] {
+    return absl::StrCat("has ", bytes, " bytes; expected at most ", kMaxStoreWaitBytes);
   });
   return out;
 }
