@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/launcher/outcome/rank_ranges.h"
 #include "common/text/number_ranges.h"
 
 namespace muster::launcher {
@@ -138,12 +139,11 @@ std::string DescribeBinding(const std::vector<Cpus>& cpus, int first_rank) {
       break;
     }
     for (next = first + 1; next < cpus.size() && cpus[next] == cpus[first];) ++next;
-    const int rank = first_rank + static_cast<int>(first);
-    const size_t count = next - first;
-    parts.push_back(absl::StrCat(
-        count == 1 ? absl::StrCat("rank ", rank)
-                   : absl::StrCat("ranks ", rank, "-", rank + static_cast<int>(count) - 1),
-        " to ", cpus[first].size() == 1 ? "CPU " : "CPUs ", NumberRanges(cpus[first])));
+    std::vector<int> ranks(next - first);
+    std::iota(ranks.begin(), ranks.end(), first_rank + static_cast<int>(first));
+    parts.push_back(absl::StrCat(NamedRanks(ranks), " to ",
+                                 cpus[first].size() == 1 ? "CPU " : "CPUs ",
+                                 NumberRanges(cpus[first])));
   }
   return absl::StrJoin(parts, "; ");
 }
