@@ -94,7 +94,7 @@ class Store {
   // Adds to the value, which is a decimal number, and returns the sum. A key that does not exist
   // counts as 0.
   //   INVALID_ARGUMENT  the value is no number of 64 bits;
-  //   OUT_OF_RANGE      the sum is none.
+  //   OUT_OF_RANGE      the sum does not fit into 64 bits.
   absl::StatusOr<int64_t> Add(absl::string_view key, int64_t amount,
                               const CallOptions& options = {}) const;
 
