@@ -10,7 +10,6 @@
 namespace muster::launcher::torch {
 namespace {
 
-using v1::StoreAnswer;
 using v1::StoreOperation;
 
 // How many operations of one connection are in progress at once, and about how many bytes of those
