@@ -856,6 +856,7 @@ class Lease {
 
 // The answer to Store::CompareAndSet().
 struct StoreComparison {
+  // Whether the key had the value that was expected, and has the desired one now.
   bool changed = false;
   // The value that the key has afterwards. Unset: it does not exist.
   std::optional<std::string> value;
@@ -867,6 +868,7 @@ struct StoreComparison {
 // answered. Do not use this after its job. Thread-safe.
 class Store {
  public:
+  // Gives the key the value, whether it exists or not.
   Status Set(std::string_view key, std::string_view value, const CallOptions& options = {}) const {
     return Status::Take(muster_store_set(job_, key.data(), key.size(), value.data(), value.size(),
                                          internal::COptions(options)));
