@@ -153,6 +153,19 @@ expect 0 'debootstrap *'
 expect_output '^nccl-v2.30.7-1.tar.xz$'
 expect_output '^/nccl-sources$'
 
+echo "== what is compiled there is kept for the next run, apart for each release, if asked for"
+echo 'echo "mount $*"' | make_command mount
+run --release 13 --compiled "$root/compiled" 'cat ../root/.bazelrc'
+expect 0 'debootstrap *'
+expect_output "^mount --bind $root/compiled/trixie $folder/.*/root/compiled$"
+expect_output '^build --disk_cache=/compiled$'
+run 'ls ../root'
+expect 1 'debootstrap *'
+run --container --compiled "$root/compiled"
+expect 0 'debootstrap *,podman import,podman run,podman run,quickstart,test,podman rm'
+expect_output "^option of podman run: $root/compiled/bookworm:/compiled$"
+echo ':' | make_command mount
+
 echo "== packages for that Debian are tried there, and nothing is built"
 mkdir -p "$root/checkout/tests/install" "$root/packages"
 printf '#!/bin/bash\necho packages >> %q\nls ../packages\n' "$root/calls" > "$root/checkout/tests/install/packages.sh"
