@@ -30,7 +30,8 @@ FuzzedMember::FuzzedMember(int number, const FuzzedJob& job, uint32_t world_size
   secret_ = SecretOf(number);
   identity_.set_incarnation(IncarnationOf(secret_));
   identity_.mutable_start_time()->set_seconds(number);
-  identity_.set_node_id(std::string(1, static_cast<char>('a' + (job.on_one_node ? 0 : number % 2))));
+  identity_.set_node_id(
+      std::string(1, static_cast<char>('a' + (job.on_one_node ? 0 : number % 2))));
   identity_.set_hostname("host");
   identity_.set_pid(number);
 }
@@ -185,7 +186,8 @@ void FuzzedMember::Write(ByteSource* bytes, v1::ReportCommitsRequest* request) {
   for (size_t i = 0, count = 1 + bytes->Below(3); i < count; ++i) {
     v1::NodeCommit* const commit = commits->add_commits();
     commit->set_sequence(next.sequence() + i);
-    commit->set_kind(bytes->OneIn(2) ? v1::COLLECTIVE_KIND_ALL_GATHER : v1::COLLECTIVE_KIND_BARRIER);
+    commit->set_kind(bytes->OneIn(2) ? v1::COLLECTIVE_KIND_ALL_GATHER
+                                     : v1::COLLECTIVE_KIND_BARRIER);
     for (int r = 0; place_ && r < place_->roster_size(); ++r) {
       commit->add_delays()->set_nanos(r);
     }
