@@ -45,7 +45,7 @@ class EventStream final : public grpc::ServerWriteReactor<v1::AttachResponse> {
   v1::AttachResponse event_;
 };
 
-// A service that sends each caller one event at once, and another one at Broadcast().
+// A service that sends each caller one event at once, and another one at SendToAll().
 class BareService final : public v1::CoordinatorService::CallbackService {
  public:
   grpc::ServerWriteReactor<v1::AttachResponse>* Attach(grpc::CallbackServerContext*,
@@ -55,7 +55,7 @@ class BareService final : public v1::CoordinatorService::CallbackService {
     return streams_.back();
   }
 
-  void Broadcast() {
+  void SendToAll() {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (EventStream* stream : streams_) stream->Send();
   }
@@ -84,7 +84,7 @@ double MeasureFloor(int members) {
   kill(victim->pid(), SIGKILL);
   siginfo_t ended;
   waitid(P_PID, victim->pid(), &ended, WEXITED | WNOWAIT);
-  service.Broadcast();
+  service.SendToAll();
   const double millis = Millis(reports.LastOf(Report::kLost, members) - begin);
   processes.clear();
   server->Shutdown(std::chrono::system_clock::now());

@@ -12,7 +12,7 @@
 #include "muster/protobuf.h"
 #include "muster/toolkits.h"
 
-namespace {
+namespace muster_examples {
 
 struct Thing {
   std::string name;
@@ -30,7 +30,9 @@ absl::Status Train(const TrainConfig& config);
 absl::Status Use(const absl::StatusOr<std::string>& result);
 absl::StatusOr<std::string> Extract(uint64_t token);
 
-}  // namespace
+}  // namespace muster_examples
+
+using muster_examples::Thing;
 
 // muster/codec.h
 template <>

@@ -15,8 +15,9 @@ core::Limits SmallLimits() {
   return limits;
 }
 
-core::Options ChooseOptions(ByteSource* bytes) {
-  core::Options options;
+FuzzedJob ChooseJob(ByteSource* bytes) {
+  FuzzedJob job;
+  core::Options& options = job.options;
   options.job_id = "job";
   options.world_size = static_cast<uint32_t>(bytes->Below(4));
   if (bytes->OneIn(2)) {
@@ -29,7 +30,9 @@ core::Options ChooseOptions(ByteSource* bytes) {
   if (choice / 4 % 4 == 3) options.limits = SmallLimits();
   if (choice % 4 == 3) options.limits.max_payload_bytes = 16;
   if (few) options.limits.max_members = 4;
-  return options;
+  job.commits_on_node = choice / 16 % 4 == 3;
+  job.on_one_node = job.commits_on_node && choice / 64 != 0;
+  return job;
 }
 
 }  // namespace muster::fuzz

@@ -9,8 +9,16 @@ namespace muster::fuzz {
 // Returns limits that a short schedule reaches.
 core::Limits SmallLimits();
 
-// Chooses the kind of job that the daemon of one schedule serves.
-core::Options ChooseOptions(ByteSource* bytes);
+// The kind of job that the daemon of one schedule serves.
+struct FuzzedJob {
+  core::Options options;
+  // The members offer to complete collectives on their node.
+  bool commits_on_node = false;
+  // All members are on one node. Otherwise they are on two.
+  bool on_one_node = false;
+};
+
+FuzzedJob ChooseJob(ByteSource* bytes);
 
 }  // namespace muster::fuzz
 

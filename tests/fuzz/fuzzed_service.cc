@@ -45,8 +45,10 @@ class FuzzedService {
  public:
   explicit FuzzedService(ByteSource* bytes)
       : bytes_(bytes),
-        options_(ChooseOptions(bytes)),
+        job_(ChooseJob(bytes)),
+        options_(job_.options),
         now_(absl::FromUnixSeconds(1700000000)),
+        collectives_(job_.commits_on_node),
         numbers_(ProbeOptions()) {
     Check(options_.Validate().ok(), "the harness makes valid options");
     options_.daemon_version = "fuzzed";
@@ -55,7 +57,7 @@ class FuzzedService {
     const uint32_t size = flag != 0 ? flag : 1 + static_cast<uint32_t>(bytes->Below(4));
     // If few groups may exist at a time, members name one after another without end.
     for (uint32_t i = 0; i < size; ++i) {
-      members_.emplace_back(i, flag != 0 ? 0 : size, HasSmallLimits());
+      members_.emplace_back(i, job_, flag != 0 ? 0 : size, HasSmallLimits());
     }
     Restart();
   }
@@ -185,6 +187,7 @@ class FuzzedService {
       case 6:
         return Send<v1::ReleaseGroupsRequest>();
       default:
+        if (job_.commits_on_node && bytes_->OneIn(2)) return Send<v1::ReportCommitsRequest>();
         return Send<v1::BarrierRequest>();
     }
   }
@@ -257,11 +260,20 @@ class FuzzedService {
   // Adds the members of the sender's node that are about to make the same call.
   void Gather(v1::NodeCollectiveRequest* request) {
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (i != sender_ && i % 2 == sender_ % 2) members_[i].Add(request);
+      if (i != sender_ && SharesNodeWithSender(i)) members_[i].Add(request);
+    }
+  }
+  // Lets the members of the sender's node know of what it has completed there.
+  void Gather(v1::ReportCommitsRequest* report) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (SharesNodeWithSender(i)) members_[i].LearnCommits(*report);
     }
   }
   template <typename Request>
   void Gather(Request*) {}
+  bool SharesNodeWithSender(size_t member) const {
+    return job_.on_one_node || member % 2 == sender_ % 2;
+  }
 
   // Sends the last request again, as networks sometimes do.
   void Repeat() {
@@ -271,9 +283,8 @@ class FuzzedService {
   void Attach() {
     v1::AttachRequest request;
     if (!ComposeRequest(&request)) return;
-    // The oracle knows no arrivals that the daemon has not seen. So no member offers to complete
-    // collectives itself, and every ReportCommits is refused. The simulation has such members.
-    request.clear_commits_on_node();
+    // In the other jobs, the oracle relies on it that the daemon believes nobody.
+    if (!job_.commits_on_node) request.clear_commits_on_node();
     const auto converted = service::FromProto(v1::AttachRequest(request));
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
@@ -481,6 +492,7 @@ class FuzzedService {
   }
 
   ByteSource* const bytes_;
+  const FuzzedJob job_;
   core::Options options_;
   core::Time now_;
   std::unique_ptr<journal::Tape> tape_;  // of the core's inputs

@@ -22,12 +22,16 @@ std::string LeaseName(ByteSource* bytes) { return absl::StrCat("work ", bytes->B
 
 }  // namespace
 
-FuzzedMember::FuzzedMember(int number, uint32_t world_size, bool endless_groups)
-    : world_size_(world_size), endless_groups_(endless_groups) {
+FuzzedMember::FuzzedMember(int number, const FuzzedJob& job, uint32_t world_size,
+                           bool endless_groups)
+    : world_size_(world_size),
+      commits_on_node_(job.commits_on_node),
+      endless_groups_(endless_groups) {
   secret_ = SecretOf(number);
   identity_.set_incarnation(IncarnationOf(secret_));
   identity_.mutable_start_time()->set_seconds(number);
-  identity_.set_node_id(std::string(1, static_cast<char>('a' + number % 2)));
+  identity_.set_node_id(
+      std::string(1, static_cast<char>('a' + (job.on_one_node ? 0 : number % 2))));
   identity_.set_hostname("host");
   identity_.set_pid(number);
 }
@@ -77,6 +81,7 @@ void FuzzedMember::Write(ByteSource* bytes, v1::AttachRequest* request) {
   request->set_secret(secret_);
   request->set_protocol_version(1);
   request->set_attempt(++attempts_);
+  request->set_commits_on_node(commits_on_node_);
   FillClaim(request->mutable_claim());
   if (place_ && !std::exchange(must_list_roster_, false) && !bytes->OneIn(4)) {
     request->mutable_claim()->clear_roster();
@@ -169,6 +174,36 @@ void FuzzedMember::Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request)
   *request->mutable_epoch() = context.epoch();
   *request->mutable_group() = context.group();
   request->set_sequence(context.sequence());
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::ReportCommitsRequest* request) {
+  v1::CollectiveContext next;
+  Fill(bytes, &next);
+  *request->mutable_call() = next.call();
+  *request->mutable_epoch() = next.epoch();
+  v1::GroupCommits* const commits = request->add_groups();
+  *commits->mutable_group() = next.group();
+  for (size_t i = 0, count = 1 + bytes->Below(3); i < count; ++i) {
+    v1::NodeCommit* const commit = commits->add_commits();
+    commit->set_sequence(next.sequence() + i);
+    commit->set_kind(bytes->OneIn(2) ? v1::COLLECTIVE_KIND_ALL_GATHER
+                                     : v1::COLLECTIVE_KIND_BARRIER);
+    for (int r = 0; place_ && r < place_->roster_size(); ++r) {
+      commit->add_delays()->set_nanos(r);
+    }
+  }
+}
+
+void FuzzedMember::LearnCommits(const v1::ReportCommitsRequest& report) {
+  if (!place_ || report.epoch().nonce() != place_->epoch().nonce()) return;
+  for (const v1::GroupCommits& commits : report.groups()) {
+    for (const v1::NodeCommit& commit : commits.commits()) {
+      v1::CollectiveContext collective;
+      *collective.mutable_group() = commits.group();
+      collective.set_sequence(commit.sequence());
+      Completed(collective);
+    }
+  }
 }
 
 std::string FuzzedMember::GroupName() const {

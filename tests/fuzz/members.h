@@ -10,6 +10,7 @@
 
 #include "muster/v1/coordinator.pb.h"
 #include "tests/fuzz/byte_source.h"
+#include "tests/fuzz/fuzzed_options.h"
 
 namespace muster::fuzz {
 
@@ -19,7 +20,7 @@ class FuzzedMember {
  public:
   // `world_size`: the size that it asks for; 0 asks for none. `endless_groups`: it calls each named
   // group only once, and names another one for the next collective.
-  FuzzedMember(int number, uint32_t world_size, bool endless_groups);
+  FuzzedMember(int number, const FuzzedJob& job, uint32_t world_size, bool endless_groups);
 
   const v1::MemberIdentity& identity() const { return identity_; }
   const std::string& secret() const { return secret_; }
@@ -42,6 +43,8 @@ class FuzzedMember {
   // call.
   void Add(v1::NodeCollectiveRequest* request);
   void Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request);
+  // Reports the next collectives of a group as completed on the node.
+  void Write(ByteSource* bytes, v1::ReportCommitsRequest* request);
   // Releases its groups, or acknowledges that they are closed.
   void Write(ByteSource* bytes, v1::ReleaseGroupsRequest* request);
   void Write(ByteSource* bytes, v1::AcquireLeaseRequest* request);
@@ -80,6 +83,9 @@ class FuzzedMember {
     Completed(request.context());
   }
   void Learn(const v1::ReleaseGroupsRequest&, const v1::ReleaseGroupsResponse& response);
+  // Called at each member of the node once one of them has completed collectives there. Does
+  // nothing if this member has called something else.
+  void LearnCommits(const v1::ReportCommitsRequest& report);
   template <typename Request, typename Response>
   void Learn(const Request&, const Response&) {}  // nothing to keep
   void Detach() { session_.reset(); }
@@ -103,6 +109,7 @@ class FuzzedMember {
   std::string secret_;
   v1::MemberIdentity identity_;
   const uint32_t world_size_;
+  const bool commits_on_node_;
   const bool endless_groups_;
   uint64_t groups_ = 0;  // how many named groups it is done with, if they are without end
   uint64_t attempts_ = 0;

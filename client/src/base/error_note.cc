@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/text/hex.h"
 #include "common/text/number_ranges.h"
 
 namespace muster::internal {
@@ -46,7 +47,7 @@ std::string Unescape(absl::string_view escaped) {
   std::string text;
   for (size_t i = 0; i < escaped.size(); ++i) {
     if (escaped[i] == '%' && i + 2 < escaped.size()) {
-      text += absl::HexStringToBytes(escaped.substr(i + 1, 2));
+      text += BytesOfHex(escaped.substr(i + 1, 2));
       i += 2;
     } else {
       text += escaped[i];

@@ -78,9 +78,9 @@ std::shared_ptr<FanInDriver::GroupRounds> FanInDriver::Find(const NodeGroup& gro
   if (!IsReady() || retired_.count(group.name) > 0) return nullptr;
   const auto [entry, is_new] = groups_.try_emplace(group.name);
   if (!is_new) return entry->second;
-  if (std::optional<std::vector<SharedSlot>> slots = segment_->FindGroup(group.name)) {
+  if (std::optional<SharedGroup> memory = segment_->FindGroup(group.name)) {
     entry->second =
-        std::make_shared<GroupRounds>(segment_, *std::move(slots), group, node_.self, times_);
+        std::make_shared<GroupRounds>(segment_, *std::move(memory), group, node_.self, times_);
   }
   return entry->second;
 }
@@ -99,7 +99,9 @@ std::shared_ptr<FanInDriver::GroupRounds> FanInDriver::Begin(const StartFanIn& s
 
 void FanInDriver::Leave(uint64_t attempt) {
   for (const auto& [name, rounds] : groups_) {
-    if (rounds != nullptr && rounds->attempt == attempt) rounds->slots.Revoke();
+    if (rounds == nullptr || rounds->attempt != attempt) continue;
+    rounds->slots.Revoke();
+    rounds->slots.Ring();
   }
 }
 

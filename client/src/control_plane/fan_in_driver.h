@@ -27,10 +27,10 @@ class FanInDriver {
  public:
   // This member's rounds in one group, one at a time.
   struct GroupRounds {
-    GroupRounds(std::shared_ptr<NodeSegment> s, std::vector<SharedSlot> slots_of_node,
-                const NodeGroup& group, uint32_t self, const FanInTimes& times)
+    GroupRounds(std::shared_ptr<NodeSegment> s, SharedGroup memory, const NodeGroup& group,
+                uint32_t self, const FanInTimes& times)
         : segment(std::move(s)),
-          slots(std::move(slots_of_node), group.members, self, segment->CommitWordOf(group.name)),
+          slots(std::move(memory), group.members, self),
           round(&slots, times) {}
 
     const std::shared_ptr<NodeSegment> segment;  // keeps the memory mapped

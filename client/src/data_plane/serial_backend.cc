@@ -9,23 +9,23 @@ class SerialBackend final : public Backend {
  public:
   absl::Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                          const CallOptions& options) override {
-    return Copy(in, out, count, type, options);
+    return CopyElements(in, out, count, type, options);
   }
   absl::Status Broadcast(void* data, size_t count, DataType type, int root,
                          const CallOptions& options) override {
-    return Copy(data, data, count, type, options);
+    return CopyElements(data, data, count, type, options);
   }
   absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op, int root,
                       const CallOptions& options) override {
-    return Copy(in, out, count, type, options);
+    return CopyElements(in, out, count, type, options);
   }
   absl::Status AllGather(const void* in, void* out, size_t count, DataType type,
                          const CallOptions& options) override {
-    return Copy(in, out, count, type, options);
+    return CopyElements(in, out, count, type, options);
   }
   absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                              const CallOptions& options) override {
-    return Copy(in, out, count, type, options);
+    return CopyElements(in, out, count, type, options);
   }
   absl::Status Exchange(absl::Span<const Message> sends, absl::Span<const Message> receives,
                         const CallOptions& options) override {
@@ -34,22 +34,22 @@ class SerialBackend final : public Backend {
   }
   absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
                         const CallOptions& options) override {
-    return Copy(in, out, count, type, options);
+    return CopyElements(in, out, count, type, options);
   }
   absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,
                                DataType type, const CallOptions& options) override {
-    return Copy(in, out, counts.front(), type, options);
+    return CopyElements(in, out, counts.front(), type, options);
   }
   absl::Status Barrier(const CallOptions& options) override {
-    return Copy(nullptr, nullptr, 0, DataType::kUint8, options);
+    return CopyElements(nullptr, nullptr, 0, DataType::kUint8, options);
   }
 
   // Nothing to end: no call blocks, and Communicator refuses later ones.
   void Abort(const absl::Status& why) override {}
 
  private:
-  static absl::Status Copy(const void* in, void* out, size_t count, DataType type,
-                           const CallOptions& options) {
+  static absl::Status CopyElements(const void* in, void* out, size_t count, DataType type,
+                                   const CallOptions& options) {
     if (options.cancellation != nullptr && options.cancellation->cancelled()) {
       return absl::CancelledError("the call was cancelled before it began");
     }

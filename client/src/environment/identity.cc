@@ -10,7 +10,6 @@
 #include <iterator>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -19,6 +18,7 @@
 #include "common/credentials/process_secret.h"
 #include "common/names/node_names.h"
 #include "common/process/cpu_affinity.h"
+#include "common/text/hex.h"
 #include "common/text/number_ranges.h"
 #include "common/text/utf8.h"
 
@@ -79,7 +79,7 @@ Identity NextIdentity(const JobOptions& options) {
   const bool is_first = first.exchange(false);
   Identity identity;
   identity.secret = is_first && !options.process_secret.empty()
-                        ? absl::HexStringToBytes(options.process_secret)
+                        ? BytesOfHex(options.process_secret)
                         : NewProcessSecret();
   identity.incarnation = IncarnationOf(identity.secret);
   identity.start_time_micros = absl::ToUnixMicros(is_first ? ProcessStart() : absl::Now());

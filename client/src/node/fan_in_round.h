@@ -83,7 +83,7 @@ class FanInRound {
  public:
   // The next step of a round: wait, send, or end.
   struct Wait {
-    SlotWord seen;
+    uint32_t bell;  // as FanInSlots::Wait() takes it
     int64_t until;
   };
   // Sends these parts, its own first, and then calls Sent(). They stay valid until then.
@@ -117,6 +117,7 @@ class FanInRound {
   // FanInEnd. The slot is empty then.
   Next Advance() {
     while (true) {
+      const uint32_t bell = slots_->Bell();
       const SlotWord word = slots_->OwnWord();
       const int64_t now = Hooks::Now();
       switch (word.state) {
@@ -125,7 +126,7 @@ class FanInRound {
         case SlotState::kArrived:
           if (now >= deadline_) return GiveUp(FanInEnd::kDeadline);
           if (now < gather_ends_ && slots_->MoreMayArrive(sequence_)) {
-            return Wait{word, std::min(gather_ends_, deadline_)};
+            return Wait{bell, std::min(gather_ends_, deadline_)};
           }
           taken_ = slots_->Take(sequence_);
           if (taken_.size() == 1) return End({FanInEnd::kCallAlone, /*unsent=*/true, false, {}});
@@ -135,7 +136,7 @@ class FanInRound {
           if (patience_ends_ == 0) patience_ends_ = Add(now, times_.patience);
           if (now >= deadline_) return GiveUp(FanInEnd::kDeadline);
           if (now >= patience_ends_) return GiveUp(FanInEnd::kCallAlone);
-          return Wait{word, std::min(patience_ends_, deadline_)};
+          return Wait{bell, std::min(patience_ends_, deadline_)};
         case SlotState::kAnswered:
           return Take(word);
         default:  // released, or no valid state
@@ -164,7 +165,7 @@ class FanInRound {
     while (true) {
       Next next = Advance();
       if (const auto* wait = std::get_if<Wait>(&next)) {
-        slots_->Wait(wait->seen, wait->until - Hooks::Now());
+        slots_->Wait(wait->bell, wait->until - Hooks::Now());
       } else if (const auto* sending = std::get_if<Send>(&next)) {
         return Sent(send(*sending->parts));
       } else {

@@ -25,6 +25,15 @@ struct SharedSlot {
   SharedBytes result;   // the result this member published as a sender; written by it only
 };
 
+// The shared memory of one group.
+struct SharedGroup {
+  std::vector<SharedSlot> slots;  // of all members of the node
+  // The members wait for this word. It grows after each change that another member may wait for.
+  SlotFutex* bell = nullptr;
+  // The group's commit word (CommitWord); null if its members complete nothing on the node.
+  SharedWord* commits = nullptr;
+};
+
 // An arrival that this member has taken in order to send it.
 struct TakenPart {
   uint32_t member;  // index among the node's members
@@ -64,6 +73,12 @@ struct TakenPart {
 //     slot. The owner empties the slot, which acquires that take, and then changes the commit word.
 //     So the sender's read precedes the change, and its compare-and-swap cannot follow it. If it
 //     came first, the owner sees the commit, and by that the whole result.
+// A fourth one decides how members wait. A member reads the bell, then its slot, and sleeps until
+// the bell differs from what it has read. A sender changes slots, and then rings: it changes the
+// bell, and wakes all that sleep. So a member that has read its slot too early does not sleep, or
+// is woken. One system call wakes all members. With one for each slot, the kernel would let each
+// member that has been woken take the sender's place on the processor, before the next one.
+//
 // All other changes of a word are acq_rel. A sender that takes a slot sees the content of that
 // post. An owner sees the whole result when it sees the answer, and has read it when it gives the
 // slot back. Content and results are relaxed words.
@@ -74,12 +89,13 @@ struct TakenPart {
 template <class Hooks>
 class FanInSlots {
  public:
-  // `slots` belong to all members of the node. `group` lists the members that are in the group,
-  // including `self`. `commits` is the group's commit word (CommitWord), the same for all members;
-  // null if they complete nothing on the node.
-  FanInSlots(std::vector<SharedSlot> slots, std::vector<uint32_t> group, uint32_t self,
-             SharedWord* commits = nullptr)
-      : slots_(std::move(slots)), group_(std::move(group)), self_(self), commits_(commits) {}
+  // `members` lists the members of the node that are in the group, including `self`.
+  FanInSlots(SharedGroup group, std::vector<uint32_t> members, uint32_t self)
+      : slots_(std::move(group.slots)),
+        group_(std::move(members)),
+        self_(self),
+        bell_(group.bell),
+        commits_(group.commits) {}
 
   uint32_t self() const { return self_; }
   // Returns the number of members of the group on this node.
@@ -110,15 +126,8 @@ class FanInSlots {
     const SlotWord passed = OwnWord().Posted(sequence).With(SlotState::kEmpty);
     Hooks::Step();
     slots_[self_].word->exchange(passed.bits(), std::memory_order_seq_cst);
-    if (MoreMayArrive(sequence)) return;
-    // The arrived members waited only for this one. Waking one of them is enough: it sends the
-    // batch.
-    for (const uint32_t member : group_) {
-      Hooks::Step();
-      const SlotWord word = Load(member, std::memory_order_acquire);
-      if (word.state != SlotState::kArrived || word.sequence != SlotWord::Low(sequence)) continue;
-      return Hooks::Wake(slots_[member].word);
-    }
+    // If the arrived members have waited only for this one, one of them now sends the batch.
+    if (!MoreMayArrive(sequence)) Ring();
   }
 
   // Returns whether a member of the group may still post at this number: its slot does not show the
@@ -146,6 +155,7 @@ class FanInSlots {
     const std::optional<TakenPart> own = TakeSlot(self_, sequence);
     if (!own) return parts;
     parts.push_back(*own);
+    bool released = false;
     for (const uint32_t member : group_) {
       if (member == self_) continue;
       std::optional<TakenPart> part = TakeSlot(member, sequence);
@@ -153,9 +163,10 @@ class FanInSlots {
       if (part->contribution.CanShareBatchWith(own->contribution)) {
         parts.push_back(*std::move(part));
       } else {
-        ReleaseSlot(*part);
+        released |= End(*part, SlotState::kReleased);
       }
     }
+    if (released) Ring();
     return parts;
   }
 
@@ -173,8 +184,9 @@ class FanInSlots {
     }
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].member == self_) continue;
-      answered[i] ? End(parts[i], SlotState::kAnswered) : ReleaseSlot(parts[i]);
+      End(parts[i], answered[i] ? SlotState::kAnswered : SlotState::kReleased);
     }
+    Ring();
   }
 
   // Completes the collective for all members of the group with this result, and publishes it.
@@ -196,6 +208,7 @@ class FanInSlots {
     for (const TakenPart& part : parts) {
       if (part.member != self_) End(part, SlotState::kAnswered);
     }
+    Ring();
     return true;
   }
 
@@ -218,8 +231,9 @@ class FanInSlots {
   // Releases the parts, so that their owners make their own calls. Skips this member's own part.
   void Release(const std::vector<TakenPart>& parts) {
     for (const TakenPart& part : parts) {
-      if (part.member != self_) ReleaseSlot(part);
+      if (part.member != self_) End(part, SlotState::kReleased);
     }
+    Ring();
   }
 
   // Reads the result that a sender published for this member, and empties the slot. `answered` is
@@ -230,22 +244,32 @@ class FanInSlots {
     return Change(self_, answered, answered.With(SlotState::kEmpty));
   }
 
-  // Revokes this member's arrival, and wakes its thread that waits for the slot. Returns the old
-  // word: if its state was kTaken, the arrival may have been sent, or may still be sent. Any thread
-  // of the owner may call this.
+  // Revokes this member's arrival. Returns the old word: if its state was kTaken, the arrival may
+  // have been sent, or may still be sent. Any thread of the owner may call this. One that is not
+  // the thread of the round then calls Ring(), which wakes that.
   SlotWord Revoke() {
     Hooks::Step();
-    const uint32_t bits =
-        slots_[self_].word->fetch_and(SlotWord::kEmptied, std::memory_order_acq_rel);
-    if (SlotWord::Of(bits).state != SlotState::kEmpty) Hooks::Wake(slots_[self_].word);
-    return SlotWord::Of(bits);
+    return SlotWord::Of(
+        slots_[self_].word->fetch_and(SlotWord::kEmptied, std::memory_order_acq_rel));
   }
 
-  // Blocks until the word of this member's slot differs from `seen`, for at most `nanos`. May
-  // return early.
-  void Wait(SlotWord seen, int64_t nanos) const {
+  // Returns what Wait() takes. Read it before what the wait is for.
+  uint32_t Bell() const {
+    const uint32_t bell = bell_->load(std::memory_order_acquire);
     Hooks::Step();
-    Hooks::Wait(slots_[self_].word, seen.bits(), nanos);
+    return bell;
+  }
+  // Blocks until a member has rung since `bell` was read, for at most `nanos`. May return early.
+  void Wait(uint32_t bell, int64_t nanos) const {
+    Hooks::Step();
+    Hooks::Wait(bell_, bell, nanos);
+  }
+  // Ends the waits of all members of the group.
+  void Ring() {
+    Hooks::Step();
+    bell_->fetch_add(1, std::memory_order_acq_rel);
+    Hooks::Step();
+    Hooks::Wake(bell_);
   }
 
  private:
@@ -285,8 +309,7 @@ class FanInSlots {
     if (!Change(member, word, taken)) return std::nullopt;
     std::optional<Contribution> contribution = Copy(member, taken);
     if (!contribution) {
-      Change(member, taken, taken.With(SlotState::kReleased));
-      Hooks::Wake(slots_[member].word);
+      if (Change(member, taken, taken.With(SlotState::kReleased))) Ring();
       return std::nullopt;
     }
     return TakenPart{member, taken, *std::move(contribution)};
@@ -305,16 +328,16 @@ class FanInSlots {
     return DecodeContribution(*bytes);
   }
 
-  void ReleaseSlot(const TakenPart& part) { End(part, SlotState::kReleased); }
-  void End(const TakenPart& part, SlotState how) {
-    if (!Change(part.member, part.word, part.word.With(how))) return;
-    Hooks::Step();
-    Hooks::Wake(slots_[part.member].word);
+  // Ends the part. Its owner does not notice before Ring(). Returns false, with nothing changed, if
+  // the owner has revoked it.
+  bool End(const TakenPart& part, SlotState how) const {
+    return Change(part.member, part.word, part.word.With(how));
   }
 
   std::vector<SharedSlot> slots_;
   const std::vector<uint32_t> group_;
   const uint32_t self_;
+  SlotFutex* const bell_;
   SharedWord* const commits_;
   uint64_t seen_commit_ = 0;  // the commit word before the last Take()
 };

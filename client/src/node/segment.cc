@@ -14,8 +14,8 @@
 namespace muster::internal {
 namespace {
 
-// "munode02", where 02 is the version of the layout and of the contents.
-constexpr uint64_t kMagic = 0x3230'6564'6f6e'756d;
+// "munode03", where 03 is the version of the layout and of the contents.
+constexpr uint64_t kMagic = 0x3330'6564'6f6e'756d;
 constexpr size_t kCacheLine = 64;
 constexpr size_t kPage = 4096;
 
@@ -57,8 +57,8 @@ struct NodeSegment::Header {
 NodeSegment::Layout::Layout(const SegmentOptions& options) {
   const size_t slots = size_t{options.groups} * options.members;
   groups = RoundedUp(sizeof(Header), kCacheLine);
-  commits = RoundedUp(groups + options.groups * sizeof(uint64_t), kCacheLine);
-  words = commits + options.groups * kCacheLine;
+  shared = RoundedUp(groups + options.groups * sizeof(uint64_t), kCacheLine);
+  words = shared + options.groups * kCacheLine;
   areas = RoundedUp(words + slots * kCacheLine, kPage);
   area = RoundedUp(options.content_bytes, kPage) + RoundedUp(options.result_bytes, kPage);
   total = areas + slots * area;
@@ -179,11 +179,7 @@ SharedSlot NodeSegment::SlotOf(uint32_t group, uint32_t member) const {
           bytes(content + content_bytes, layout_.area - content_bytes)};
 }
 
-SharedWord* NodeSegment::CommitWordOf(uint64_t name) {
-  return reinterpret_cast<SharedWord*>(At(layout_.commits + *FindEntry(name) * kCacheLine));
-}
-
-std::optional<std::vector<SharedSlot>> NodeSegment::FindGroup(uint64_t name) {
+std::optional<SharedGroup> NodeSegment::FindGroup(uint64_t name) {
   const std::optional<uint32_t> group = FindEntry(name);
   if (!group) return std::nullopt;
   if (!reserved_[*group]) {
@@ -193,12 +189,15 @@ std::optional<std::vector<SharedSlot>> NodeSegment::FindGroup(uint64_t name) {
     }
     reserved_[*group] = true;
   }
-  std::vector<SharedSlot> slots;
-  slots.reserve(options_.members);
+  const size_t shared = layout_.shared + *group * kCacheLine;
+  SharedGroup found;
+  found.commits = reinterpret_cast<SharedWord*>(At(shared));
+  found.bell = reinterpret_cast<SlotFutex*>(At(shared + sizeof(SharedWord)));
+  found.slots.reserve(options_.members);
   for (uint32_t member = 0; member < options_.members; ++member) {
-    slots.push_back(SlotOf(*group, member));
+    found.slots.push_back(SlotOf(*group, member));
   }
-  return slots;
+  return found;
 }
 
 }  // namespace muster::internal

@@ -31,7 +31,7 @@ struct SegmentOptions {
 };
 
 // The shared memory of one epoch's members on one node: a table of groups, and for each group a
-// commit word and one slot per member.
+// commit word, a bell and one slot per member.
 //
 // The first member to arrive creates it, under a name that only this epoch's members on this node
 // know. Members use it only after all of them have mapped it (Ready()), and no member waits for
@@ -57,12 +57,10 @@ class NodeSegment {
   // Returns how many members of the node have mapped the segment.
   uint32_t Mapped() const;
 
-  // Returns the slots of all members of the node in a group. `name` is a digest of the group, equal
-  // on all members. The slots live as long as the segment. Returns nullopt if the table is full or
-  // there is no memory. The members of the group then make their own calls.
-  std::optional<std::vector<SharedSlot>> FindGroup(uint64_t name);
-  // Returns the commit word of a group that FindGroup() has found (CommitWord).
-  SharedWord* CommitWordOf(uint64_t name);
+  // Returns the memory of a group. `name` is a digest of the group, equal on all members. The
+  // memory lives as long as the segment. Returns nullopt if the table is full or there is no
+  // memory. The members of the group then make their own calls.
+  std::optional<SharedGroup> FindGroup(uint64_t name);
 
   const std::string& path() const { return path_; }
 
@@ -71,11 +69,11 @@ class NodeSegment {
   // Offsets of the segment's parts, in bytes.
   struct Layout {
     explicit Layout(const SegmentOptions& options);
-    size_t groups;   // names of the groups
-    size_t commits;  // commit words of the groups, each in its own cache line
-    size_t words;    // of the slots, each in its own cache line
-    size_t areas;    // contents and results
-    size_t area;     // size of the area of one member in one group
+    size_t groups;  // names of the groups
+    size_t shared;  // commit word and bell of each group, in a cache line of their own
+    size_t words;   // of the slots, each in its own cache line
+    size_t areas;   // contents and results
+    size_t area;    // size of the area of one member in one group
     size_t total;
   };
 

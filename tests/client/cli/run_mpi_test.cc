@@ -68,7 +68,7 @@ std::string Compile(const std::string& compiler, const std::string& libraries) {
         {"sh", "-c",
          absl::StrCat("command -v ", compiler, " || exit 7; ", compiler, " -o ", made, "/",
                       name.substr(0, name.size() - 2), " ", path, " ", libraries)},
-        {});
+        {{"HOME", made}});  // without it, not even Open MPI 5's compiler starts
     const Exit exit = run->Wait();
     if (exit == Exit{false, 7}) return "";
     EXPECT_EQ(exit, kSuccess) << run->Output();

@@ -7,15 +7,13 @@
 //   1. A sent part is, as a whole, what its owner has posted under that attempt. No arrival is
 //      taken twice under one attempt.
 //   2. A member that its node answers gets the result of the number that it has posted. A sender
-//   has
-//      committed this number with the parts of all members, or the daemon has completed it, under a
-//      session that was current when the part was sent.
+//      has committed this number with the parts of all members, or the daemon has completed it,
+//      under a session that was current when the part was sent.
 //   3. However the other members end, no member waits longer than it takes to gather and to lose
-//      patience.
+//      patience. Without faults, each is woken before that.
 //   4. A member that gives up is told if its arrival was taken.
 //   5. All members complete a number in one way: on the node, or by the daemon. While a member
-//   calls
-//      the daemon at a number, no sender commits it.
+//      calls the daemon at a number, no sender commits it.
 //
 // A failing seed is printed. MUSTER_TEST_SEED=N runs only this seed.
 
@@ -70,10 +68,11 @@ class Schedule {
     std::vector<uint32_t> group;
     for (uint32_t m = 0; m < size_; ++m) group.push_back(m);
     for (uint32_t m = 0; m < size_; ++m) {
-      std::vector<SharedSlot> slots;
-      for (Memory& memory : memory_) slots.push_back(memory.slot());
-      members_[m].slots = std::make_unique<FanInSlots<ScheduledFutex>>(
-          slots, group, m, commits_ ? &commit_word_ : nullptr);
+      SharedGroup shared;
+      for (Memory& memory : memory_) shared.slots.push_back(memory.slot());
+      shared.bell = &bell_;
+      if (commits_) shared.commits = &commit_word_;
+      members_[m].slots = std::make_unique<FanInSlots<ScheduledFutex>>(shared, group, m);
       scheduler_.Add([this, m] { Live(m); });
     }
   }
@@ -147,6 +146,7 @@ class Schedule {
     const FanInEnd end = RunRound(m, &round, contribution, deadline);
     const int64_t took = scheduler_.now() - start - (scheduler_.paused(m) - paused);
     EXPECT_LE(took, kTimes.GatherOf(size_) + kTimes.patience + kSlack) << "member " << m;
+    if (fault_free_) EXPECT_LT(took, kTimes.gather) << "member " << m << " was not woken";
     EXPECT_EQ(self.slots->OwnWord().state, SlotState::kEmpty);
     EXPECT_TRUE(end.was_taken || self.taken.count(self.attempt) == 0) << "member " << m;
     EXPECT_FALSE(end.unsent && end.was_taken) << "member " << m;
@@ -335,6 +335,7 @@ class Schedule {
   void EndSession(uint32_t m) {
     if (!scheduler_.alive(m)) return;
     members_[m].slots->Revoke();
+    members_[m].slots->Ring();
     ++members_[m].session;
     for (uint64_t number = 0; number < kNumbers; ++number) {
       if (completed_.count(number) == 0) arrivals_[number].erase(m);
@@ -350,6 +351,7 @@ class Schedule {
   const uint32_t size_;
   bool fault_free_ = false;  // no faults, only calls
   bool commits_ = false;     // senders may complete collectives on the node
+  SlotFutex bell_{0};
   SharedWord commit_word_{0};
   std::map<uint64_t, Way> ways_;  // by number
   std::vector<Memory> memory_;

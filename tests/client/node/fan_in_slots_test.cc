@@ -25,11 +25,15 @@ struct Memory {
 class FanInSlotsTest : public ::testing::Test {
  protected:
   explicit FanInSlotsTest(SharedWord* commits = nullptr) {
-    std::vector<SharedSlot> slots;
-    for (Memory& m : memory_) slots.push_back({&m.word, {m.content, kWords}, {m.result, kWords}});
+    SharedGroup group;
+    group.bell = &bell_;
+    group.commits = commits;
+    for (Memory& m : memory_) {
+      group.slots.push_back({&m.word, {m.content, kWords}, {m.result, kWords}});
+    }
     for (uint32_t m = 0; m < 3; ++m) {
-      members_.push_back(std::make_unique<FanInSlots<SharedFutex>>(
-          slots, std::vector<uint32_t>{0, 1, 2}, m, commits));
+      members_.push_back(
+          std::make_unique<FanInSlots<SharedFutex>>(group, std::vector<uint32_t>{0, 1, 2}, m));
     }
   }
 
@@ -43,6 +47,7 @@ class FanInSlotsTest : public ::testing::Test {
   }
 
   std::vector<Memory> memory_{3};
+  SlotFutex bell_{0};
   std::vector<std::unique_ptr<FanInSlots<SharedFutex>>> members_;
 };
 

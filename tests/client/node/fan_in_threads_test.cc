@@ -70,14 +70,13 @@ std::string NodeResultOf(uint64_t number) { return "on the node: " + ResultOf(nu
 
 class Member {
  public:
-  // Null `commits`: nothing completes on the node.
-  Member(std::vector<Memory>* memory, uint32_t self, Counter* counter, SharedWord* commits,
-         int64_t patience, uint64_t numbers)
+  Member(const SharedGroup& group, uint32_t self, Counter* counter, int64_t patience,
+         uint64_t numbers)
       : self_(self),
         numbers_(numbers),
         counter_(counter),
-        commits_(commits != nullptr),
-        slots_(SlotsOf(memory), {0, 1, 2, 3}, self, commits) {
+        commits_(group.commits != nullptr),
+        slots_(group, {0, 1, 2, 3}, self) {
     times_.patience = patience;
   }
 
@@ -105,11 +104,6 @@ class Member {
   }
 
  private:
-  static std::vector<SharedSlot> SlotsOf(std::vector<Memory>* memory) {
-    std::vector<SharedSlot> slots;
-    for (Memory& m : *memory) slots.push_back({&m.word, {m.content, kWords}, {m.result, kWords}});
-    return slots;
-  }
   static std::string Payload(uint32_t member, uint64_t number) {
     return std::string(number % 500, static_cast<char>('a' + member));
   }
@@ -150,14 +144,22 @@ class Member {
   FanInSlots<SharedFutex> slots_;
 };
 
-// Runs all members through so many numbers. The patience is that of every other member.
+// Runs all members through so many numbers. Null `commits`: nothing completes on the node. The
+// patience is that of every other member.
 void RunMembers(Counter* counter, SharedWord* commits, int64_t patience, uint64_t numbers) {
   std::vector<Memory> memory(kMembers);
+  SlotFutex bell{0};
+  SharedGroup group;
+  group.bell = &bell;
+  group.commits = commits;
+  for (Memory& m : memory) {
+    group.slots.push_back({&m.word, {m.content, kWords}, {m.result, kWords}});
+  }
   std::vector<std::unique_ptr<Member>> members;
   std::vector<std::thread> threads;
   for (uint32_t m = 0; m < kMembers; ++m) {
     const int64_t own = m % 2 == 0 ? patience : 20'000'000;
-    members.push_back(std::make_unique<Member>(&memory, m, counter, commits, own, numbers));
+    members.push_back(std::make_unique<Member>(group, m, counter, own, numbers));
   }
   for (auto& member : members) threads.emplace_back([&member] { member->Run(); });
   for (std::thread& thread : threads) thread.join();

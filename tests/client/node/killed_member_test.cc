@@ -70,7 +70,7 @@ class Member {
       : self_(self),
         counter_(counter),
         commits_(commits),
-        slots_(*segment->FindGroup(1), {0, 1, 2, 3, 4, 5}, self, segment->CommitWordOf(1)) {}
+        slots_(*segment->FindGroup(1), {0, 1, 2, 3, 4, 5}, self) {}
 
   [[noreturn]] void Run(uint64_t until) {
     FanInTimes times;

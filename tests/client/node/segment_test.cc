@@ -175,23 +175,27 @@ TEST_F(SegmentTest, GroupsHaveSlotsOfTheirOwnUntilTheTableIsFull) {
   auto b = NodeSegment::Open(Of(1));
   for (uint64_t group = 0; group < Of(0).groups; ++group) {
     const uint64_t name = 100 + group * 16;  // all names begin their search at the same place
-    const auto slots = (*a)->FindGroup(name);
-    ASSERT_TRUE(slots.has_value());
-    ASSERT_EQ((*slots)[0].word->exchange(static_cast<uint32_t>(name)), 0u);
-    EXPECT_EQ((*(*b)->FindGroup(name))[0].word->load(), name) << "the other finds the same";
+    const std::optional<SharedGroup> mine = (*a)->FindGroup(name);
+    ASSERT_TRUE(mine.has_value());
+    ASSERT_EQ(mine->slots[0].word->exchange(static_cast<uint32_t>(name)), 0u);
+    EXPECT_EQ((*b)->FindGroup(name)->slots[0].word->load(), name) << "the other finds the same";
   }
   EXPECT_FALSE((*a)->FindGroup(7).has_value());
   EXPECT_TRUE((*b)->FindGroup(100).has_value());
 }
 
-TEST_F(SegmentTest, EachGroupHasOneCommitWord) {
+TEST_F(SegmentTest, EachGroupHasOneCommitWordAndOneBell) {
   auto a = NodeSegment::Open(Of(0));
   auto b = NodeSegment::Open(Of(1));
   for (const uint64_t name : {1, 2}) {
-    ASSERT_TRUE((*a)->FindGroup(name) && (*b)->FindGroup(name));
-    EXPECT_EQ((*a)->CommitWordOf(name)->exchange(name), 0u);
-    EXPECT_EQ((*b)->CommitWordOf(name)->load(), name);
-    EXPECT_EQ((*(*a)->FindGroup(name))[0].word->load(), 0u);
+    const std::optional<SharedGroup> mine = (*a)->FindGroup(name);
+    const std::optional<SharedGroup> others = (*b)->FindGroup(name);
+    ASSERT_TRUE(mine && others);
+    EXPECT_EQ(mine->commits->exchange(name), 0u);
+    EXPECT_EQ(others->commits->load(), name);
+    EXPECT_EQ(mine->bell->exchange(7), 0u);
+    EXPECT_EQ(others->bell->load(), 7u);
+    EXPECT_EQ(mine->slots[0].word->load(), 0u);
   }
 }
 

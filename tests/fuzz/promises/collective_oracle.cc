@@ -1,6 +1,7 @@
 #include "tests/fuzz/promises/collective_oracle.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 
@@ -14,10 +15,10 @@ void CollectiveOracle::Restart() {
 }
 
 void CollectiveOracle::LearnRoster(const v1::JoinResponse& place) {
-  std::vector<std::string>& roster = rosters_[place.epoch().nonce()];
+  std::vector<Rank>& roster = rosters_[place.epoch().nonce()];
   roster.clear();
   for (const v1::RosterEntry& entry : place.roster()) {
-    roster.push_back(entry.member().incarnation());
+    roster.push_back({entry.member().incarnation(), entry.member().node_id()});
   }
 }
 
@@ -41,7 +42,7 @@ core::GroupName CollectiveOracle::GroupOf(uint64_t nonce, const core::GroupName&
   for (const auto& [of, group] : groups_) {
     if (of != nonce || group.name != named.name) continue;
     for (const uint32_t rank : group.ranks) {
-      if (roster->second.at(rank) == incarnation) return group;
+      if (roster->second.at(rank).incarnation == incarnation) return group;
     }
   }
   return named;
@@ -60,7 +61,9 @@ std::string CollectiveOracle::Answered(const std::vector<core::Reply>& replies) 
     // completed before.
     const bool earlier = complete_.count(ByName(key)) > 0;
     if (!complete_.insert(key).second || earlier || !known) continue;
-    if (formed_.count(std::get<0>(key)) > 0) wrong = CheckAllPresent(key);
+    if (formed_.count(std::get<0>(key)) == 0) continue;
+    if (commits_on_node_ && IsOnOneNode(key)) continue;
+    wrong = CheckAllPresent(key);
   }
   for (const core::Reply& reply : replies) parked_.erase(reply.waiter);
   return wrong;
@@ -90,13 +93,28 @@ CollectiveOracle::Key CollectiveOracle::Resolved(const Parked& parked) const {
   return {nonce, GroupOf(nonce, group, parked.incarnation), sequence};
 }
 
+std::vector<uint32_t> CollectiveOracle::RanksOf(const Key& key) const {
+  const auto& [nonce, group, sequence] = key;
+  std::vector<uint32_t> ranks = group.ranks;
+  if (group.name.empty()) {
+    ranks.resize(rosters_.at(nonce).size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
+  return ranks;
+}
+
+bool CollectiveOracle::IsOnOneNode(const Key& key) const {
+  const std::vector<Rank>& roster = rosters_.at(std::get<0>(key));
+  std::set<std::string> nodes;
+  for (const uint32_t rank : RanksOf(key)) nodes.insert(roster.at(rank).node);
+  return nodes.size() == 1;
+}
+
 std::string CollectiveOracle::CheckAllPresent(const Key& key) const {
   const auto& [nonce, group, sequence] = key;
-  const std::vector<std::string>& roster = rosters_.at(nonce);
-  std::vector<uint32_t> ranks = group.ranks;
-  for (uint32_t rank = 0; group.name.empty() && rank < roster.size(); ++rank) ranks.push_back(rank);
-  for (const uint32_t rank : ranks) {
-    if (IsPresent(key, roster.at(rank))) continue;
+  const std::vector<Rank>& roster = rosters_.at(nonce);
+  for (const uint32_t rank : RanksOf(key)) {
+    if (IsPresent(key, roster.at(rank).incarnation)) continue;
     return absl::StrCat("op ", sequence, " of '", group.name, "' completes without rank ", rank);
   }
   return "";

@@ -17,9 +17,12 @@ namespace muster::fuzz {
 
 // Checks that a collective is answered OK only if a call of every rank of its group is parked in
 // it. Checks only epochs that this daemon has formed: about others the daemon knows only what their
-// members claim.
+// members claim. The daemon also believes members about groups on one node, if they offer to
+// complete collectives there. Such groups are not checked either.
 class CollectiveOracle {
  public:
+  explicit CollectiveOracle(bool commits_on_node) : commits_on_node_(commits_on_node) {}
+
   // Forgets everything: a new daemon knows no epoch and no session.
   void Restart();
   // Notes that the daemon has formed an epoch with this nonce, or will.
@@ -50,11 +53,19 @@ class CollectiveOracle {
   Key Resolved(const Parked& parked) const;
   // Returns the key as calls without ranks name it.
   static Key ByName(const Key& key);
+  std::vector<uint32_t> RanksOf(const Key& key) const;
+  bool IsOnOneNode(const Key& key) const;
   std::string CheckAllPresent(const Key& key) const;
   bool IsPresent(const Key& key, const std::string& incarnation) const;
 
+  struct Rank {
+    std::string incarnation;
+    std::string node;
+  };
+
+  const bool commits_on_node_;
   std::set<uint64_t> formed_;
-  std::map<uint64_t, std::vector<std::string>> rosters_;  // by nonce: the incarnations, by rank
+  std::map<uint64_t, std::vector<Rank>> rosters_;  // by nonce
   std::map<uint64_t, std::string> sessions_;
   std::map<core::WaiterId, Parked> parked_;
   // Groups named by accepted calls, with the epoch's nonce.

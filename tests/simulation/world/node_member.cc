@@ -20,7 +20,7 @@ void SimulatedFutex::Step() {
 
 int64_t SimulatedFutex::Now() { return absl::ToInt64Nanoseconds(at_work->simulation_->now()); }
 
-void SimulatedFutex::Wake(internal::SlotFutex* word) { at_work->memories_->Wake(word); }
+void SimulatedFutex::Wake(internal::SlotFutex* bell) { at_work->memories_->Wake(bell); }
 
 NodeMember::NodeMember(Host* host, SimulationState* simulation, NodeMemories* memories, bool shares,
                        uint64_t seed)
@@ -42,8 +42,7 @@ NodeMember::PlacePtr NodeMember::Find(const internal::NodeGroup& group) {
   if (memory_ == nullptr || !memory_->Ready() || retired_.count(group.name) > 0) return nullptr;
   PlacePtr& place = places_[group.name];
   if (place == nullptr) {
-    place = std::make_shared<Place>(memory_->GroupSlots(group.name), group.members, self_,
-                                    memory_->CommitWordOf(group.name));
+    place = std::make_shared<Place>(memory_->FindGroup(group.name), group.members, self_);
   }
   return place;
 }
@@ -70,7 +69,10 @@ void NodeMember::Arrive(const internal::StartFanIn& meet) {
 void NodeMember::Leave(uint64_t attempt) {
   for (const auto& [name, place] : places_) {
     if (place->attempt != attempt) continue;
-    Touch([&, p = place.get()] { p->slots.Revoke(); });
+    Touch([&, p = place.get()] {
+      p->slots.Revoke();
+      p->slots.Ring();
+    });
     return;
   }
 }
@@ -126,7 +128,7 @@ void NodeMember::Wait(const PlacePtr& place, const FanInRound::Wait& wait) {
   const auto go_on = [this, place, attempt = place->attempt, waits = ++place->waits] {
     if (place->waits == waits) Advance(place, attempt);
   };
-  memories_->AwaitWake(place->word, [this, go_on] { Later(ThreadDelay(), go_on); });
+  memories_->AwaitWake(place->bell, self_, [this, go_on] { Later(ThreadDelay(), go_on); });
   const absl::Duration left = absl::Nanoseconds(wait.until) - simulation_->now();
   Later(std::max(absl::ZeroDuration(), left), go_on);
 }

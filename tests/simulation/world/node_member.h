@@ -24,7 +24,7 @@ namespace muster::simulation {
 struct SimulatedFutex {
   static void Step();
   static int64_t Now();
-  static void Wake(internal::SlotFutex* word);
+  static void Wake(internal::SlotFutex* bell);
 };
 
 // One process's part in node fan-in. It replaces the SDK's FanInDriver and the threads that wait
@@ -64,13 +64,12 @@ class NodeMember {
   friend struct SimulatedFutex;
   using FanInRound = internal::FanInRound<SimulatedFutex>;
   struct Place {
-    Place(std::vector<internal::SharedSlot> slots_of_node, std::vector<uint32_t> group,
-          uint32_t self, internal::SharedWord* commits)
-        : word(slots_of_node[self].word),
-          slots(std::move(slots_of_node), std::move(group), self, commits),
+    Place(internal::SharedGroup memory, std::vector<uint32_t> group, uint32_t self)
+        : bell(memory.bell),
+          slots(std::move(memory), std::move(group), self),
           round(&slots, internal::FanInTimes()) {}
 
-    internal::SlotFutex* const word;
+    internal::SlotFutex* const bell;
     internal::FanInSlots<SimulatedFutex> slots;
     FanInRound round;
     uint64_t attempt = 0;  // of the round in progress

@@ -2,15 +2,17 @@
 
 namespace muster::simulation {
 
-std::vector<internal::SharedSlot> NodeMemory::GroupSlots(uint64_t name) {
-  auto& group = groups_[name];
-  while (group.size() < members_) group.push_back(std::make_unique<Memory>());
-  std::vector<internal::SharedSlot> slots;
-  for (const auto& memory : group) {
-    slots.push_back(
+internal::SharedGroup NodeMemory::FindGroup(uint64_t name) {
+  Group& group = groups_[name];
+  while (group.members.size() < members_) group.members.push_back(std::make_unique<Memory>());
+  internal::SharedGroup found;
+  found.bell = &group.bell;
+  found.commits = &group.commits;
+  for (const auto& memory : group.members) {
+    found.slots.push_back(
         {&memory->word, {memory->content, kContentWords}, {memory->result, kResultWords}});
   }
-  return slots;
+  return found;
 }
 
 std::shared_ptr<NodeMemory> NodeMemories::Get(uint64_t epoch_nonce, const std::string& node,
@@ -20,9 +22,10 @@ std::shared_ptr<NodeMemory> NodeMemories::Get(uint64_t epoch_nonce, const std::s
   return memory;
 }
 
-void NodeMemories::Wake(const internal::SlotFutex* word) {
-  const auto waiting = waiting_.extract(word);
-  if (!waiting.empty()) waiting.mapped()();
+void NodeMemories::Wake(const internal::SlotFutex* bell) {
+  const auto waiting = waiting_.extract(bell);
+  if (waiting.empty()) return;
+  for (const auto& [member, wake] : waiting.mapped()) wake();
 }
 
 }  // namespace muster::simulation

@@ -22,8 +22,7 @@ class NodeMemory {
 
   void Map(uint32_t member) { mapped_.insert(member); }
   bool Ready() const { return mapped_.size() == members_; }
-  std::vector<internal::SharedSlot> GroupSlots(uint64_t name);
-  internal::SharedWord* CommitWordOf(uint64_t name) { return &commits_[name]; }
+  internal::SharedGroup FindGroup(uint64_t name);
 
  private:
   // Small areas, so that some contributions and results do not fit.
@@ -37,24 +36,28 @@ class NodeMemory {
 
   const uint32_t members_;
   std::set<uint32_t> mapped_;
-  std::map<uint64_t, std::vector<std::unique_ptr<Memory>>> groups_;  // by name, then member
-  std::map<uint64_t, internal::SharedWord> commits_;                 // by name
+  std::map<uint64_t, Group> groups_;  // by name
+  struct Group {
+    std::vector<std::unique_ptr<Memory>> members;
+    internal::SlotFutex bell{0};
+    internal::SharedWord commits{0};
+  };
 };
 
-// All node memories of a schedule, and the members that wait for a word in them.
+// All node memories of a schedule, and the members that wait for a bell in them.
 class NodeMemories {
  public:
   std::shared_ptr<NodeMemory> Get(uint64_t epoch_nonce, const std::string& node, uint32_t members);
 
-  // Registers `wake`, which replaces an earlier one for the word: only a word's owner waits for it.
-  void AwaitWake(const internal::SlotFutex* word, std::function<void()> wake) {
-    waiting_[word] = std::move(wake);
+  // Registers `wake`, which replaces an earlier one of the member.
+  void AwaitWake(const internal::SlotFutex* bell, uint32_t member, std::function<void()> wake) {
+    waiting_[bell][member] = std::move(wake);
   }
-  void Wake(const internal::SlotFutex* word);
+  void Wake(const internal::SlotFutex* bell);
 
  private:
   std::map<std::pair<uint64_t, std::string>, std::shared_ptr<NodeMemory>> memories_;
-  std::map<const internal::SlotFutex*, std::function<void()>> waiting_;
+  std::map<const internal::SlotFutex*, std::map<uint32_t, std::function<void()>>> waiting_;
 };
 
 }  // namespace muster::simulation
