@@ -44,7 +44,7 @@ struct MemberStatus {
   std::string activity;
   Activity latest;   // `activity` is its text
   std::string cpus;  // empty: it is not bound
-  // What it waits for in the store: "key 'a' has not been set". Empty: nothing.
+  // Its wait in the store: "key 'a' has not been set". Empty if there is none.
   std::string missing_in_store = {};
   absl::Duration in_store_for = {};
 };
