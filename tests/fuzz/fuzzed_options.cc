@@ -28,6 +28,12 @@ core::Options ChooseOptions(ByteSource* bytes) {
   const uint8_t choice = bytes->Byte();
   if (choice / 4 % 4 == 3) options.limits = SmallLimits();
   if (choice % 4 == 3) options.limits.max_payload_bytes = 16;
+  if (choice / 16 % 4 == 3) {
+    options.store.max_key_bytes = 16;
+    options.store.max_value_bytes = 256;
+    options.store.max_keys = 4;
+  }
+  options.store.answers_wait_for_copy = choice / 64 == 3;
   if (few) options.limits.max_members = 4;
   return options;
 }
