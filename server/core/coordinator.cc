@@ -33,9 +33,7 @@ absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->job().CheckJob(job_id);
 }
 JobStatus Coordinator::GetStatus(Time now, bool with_completed_leases) const {
-  JobStatus status = impl_->status_reporter().GetStatus(now, with_completed_leases);
-  status.store_waits = impl_->store().Waits(now);
-  return status;
+  return impl_->status_reporter().GetStatus(now, with_completed_leases);
 }
 JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
   return impl_->status_reporter().GetBriefStatus(now, members);

@@ -136,9 +136,13 @@ class Coordinator::Impl {
 
   // Shared by all owners.
   JobContext job_;
+  // The store, which knows nothing of the owners below. This driver tells it which processes have
+  // ended.
+  store::Store store_{StoreOptionsOf(job_.options), &job_.budget};
+  decltype(Counters::losses) known_losses_{};  // the losses that the store has been told of
   Lifecycle life_{job_};
   StallWatch stalls_{job_};
-  MemberTable members_;
+  MemberTable members_{store_};
   Calls calls_{job_, members_, stalls_};
   // Calls of running members.
   Groups groups_{job_, life_, members_, calls_};
@@ -158,15 +162,11 @@ class Coordinator::Impl {
   Attaching attaching_{job_,      life_,   members_,        membership_,         groups_,
                        releases_, leases_, give_up_policy_, newcomer_announcer_, recovery_};
   // Reports.
-  StatusReporter status_reporter_{job_,    life_,    members_, calls_,
+  StatusReporter status_reporter_{job_,    store_,   life_,    members_, calls_,
                                   leases_, joining_, forming_, recovery_};
   StallReports stall_reports_{job_,     life_,       calls_,    stalls_,         joining_,
                               forming_, membership_, recovery_, status_reporter_};
-  // The store, which knows nothing of the owners above. This driver tells it which processes have
-  // ended.
-  store::Store store_{StoreOptionsOf(job_.options), &job_.budget};
-  decltype(Counters::losses) known_losses_{};  // the losses that the store has been told of
-  StoreStalls store_stalls_{job_, store_, status_reporter_};
+  StoreStalls store_stalls_{job_, store_, members_, status_reporter_};
 };
 
 }  // namespace muster::core

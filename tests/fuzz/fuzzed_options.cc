@@ -29,8 +29,14 @@ FuzzedJob ChooseJob(ByteSource* bytes) {
   const uint8_t choice = bytes->Byte();
   if (choice / 4 % 4 == 3) options.limits = SmallLimits();
   if (choice % 4 == 3) options.limits.max_payload_bytes = 16;
+  if (choice / 16 % 4 == 3) {
+    options.store.max_key_bytes = 16;
+    options.store.max_value_bytes = 256;
+    options.store.max_keys = 4;
+  }
+  options.store.answers_wait_for_copy = choice / 64 == 3;
   if (few) options.limits.max_members = 4;
-  job.commits_on_node = choice / 16 % 4 == 3;
+  job.commits_on_node = choice / 16 % 4 == 2;
   job.on_one_node = job.commits_on_node && choice / 64 != 0;
   return job;
 }

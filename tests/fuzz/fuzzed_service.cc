@@ -22,6 +22,7 @@
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/fuzzed_diagnoser.h"
 #include "tests/fuzz/fuzzed_options.h"
+#include "tests/fuzz/fuzzed_store.h"
 #include "tests/fuzz/members.h"
 #include "tests/fuzz/message_filler.h"
 #include "tests/fuzz/promises/allocated_bytes.h"
@@ -38,10 +39,13 @@ using core::WaiterId;
 
 constexpr int kMaxTicks = 10000;
 
+// How long a restarted daemon waits for clients that an earlier one has served.
+constexpr absl::Duration kYoungFor = absl::Seconds(10);
+
 // The most that a core with small limits may keep beside payloads.
 constexpr size_t kMaxCoreBytes = 512 * 1024;
 
-class FuzzedService {
+class FuzzedService : private FuzzedStore::Daemon {
  public:
   explicit FuzzedService(ByteSource* bytes)
       : bytes_(bytes),
@@ -58,6 +62,8 @@ class FuzzedService {
     // If few groups may exist at a time, members name one after another without end.
     for (uint32_t i = 0; i < size; ++i) {
       members_.emplace_back(i, job_, flag != 0 ? 0 : size, HasSmallLimits());
+      const v1::MemberIdentity& process = members_.back().identity();
+      store_.Add(members_.back().secret(), process.incarnation(), process.node_id());
     }
     Restart();
   }
@@ -66,7 +72,8 @@ class FuzzedService {
     while (!bytes_->empty()) Step();
     Put(0, core::DrainBegun{"the end"});
     Check(calls_.empty(), "a coordinator that drains leaves no call behind");
-    Check(streams_.empty(), "a coordinator that drains leaves no stream behind");
+    Check(streams_.empty() && !store_.has_streams(),
+          "a coordinator that drains leaves no stream behind");
     diagnoser_->Drain(now_);
     EndCore();
   }
@@ -84,6 +91,10 @@ class FuzzedService {
     return options;
   }
 
+  // FuzzedStore::Daemon:
+  WaiterId NewId() override { return ++last_id_; }
+  core::Time now() const override { return now_; }
+
   // Draws an epoch's nonce or a session's key. These are numbers that no claim hits by chance.
   uint64_t Draw() {
     const uint64_t number = std::mt19937_64(++draws_)();
@@ -92,8 +103,11 @@ class FuzzedService {
     return number;
   }
 
+  // Inputs of the corpus depend on these numbers.
   void Step() {
-    switch (bytes_->Below(24)) {
+    const uint8_t choice = bytes_->Byte();
+    if (choice >= 240) return store_.Step();
+    switch (choice % 24) {
       case 0:
       case 1:
         return Attach();
@@ -335,11 +349,14 @@ class FuzzedService {
     EndCore();
     calls_.clear();
     streams_.clear();
+    store_.NoteDaemonKilled();
     collectives_.Restart();
     numbers_.Restart();
     for (FuzzedMember& member : members_) member.Detach();
     ++options_.instance;
     tape_ = std::make_unique<journal::Tape>();
+    options_.store.young_until = core_runs_ == 0 ? absl::InfinitePast() : now_ + kYoungFor;
+    ++core_runs_;
     core::Options options = tape_->Options(options_, now_);
     options.wants_inquiry = [this](core::Time now, core::JobState state) {
       return diagnoser_->MayBegin(now, state);
@@ -350,7 +367,7 @@ class FuzzedService {
 
   // Ends the core. Checks that the memory that it frees is bounded.
   void EndCore() {
-    if (tape_ != nullptr) {
+    if (tape_ != nullptr && store_.replays()) {
       const std::string difference = tape_->Replay();
       CheckNoProblem(difference);
     }
@@ -364,7 +381,8 @@ class FuzzedService {
   }
 
   // Records an input and passes it to the core. All inputs go through here.
-  void Put(WaiterId id, const core::Input& input, const journal::KeptRequest* kept = nullptr) {
+  void Put(WaiterId id, const core::Input& input) { Put(id, input, nullptr); }
+  void Put(WaiterId id, const core::Input& input, const journal::KeptRequest* kept) override {
     core::Effects effects = core_->Step(now_, id, input);
     tape_->Add({id, input, kept}, now_, effects);
     Take(std::move(effects));
@@ -394,7 +412,9 @@ class FuzzedService {
     if (effects.inquiry) diagnoser_->Begin(now_, *effects.inquiry);
     for (const core::StreamEvent& event : effects.events) TakeEvent(event);
     for (const core::Reply& reply : effects.replies) calls_.Take(reply);
+    for (const core::StoreMessage& message : effects.store) store_.Take(message);
     for (const core::StreamEnd& end : effects.ends) {
+      if (store_.TakeEnd(end)) continue;
       Check(streams_.erase(end.stream) == 1, "a stream is ended once, and only while it is open");
       if (!end.status.ok()) CheckError(end.status);
     }
@@ -503,6 +523,8 @@ class FuzzedService {
   std::map<WaiterId, Stream> streams_;
   std::function<void()> repeat_;
   Knowledge known_;
+  FuzzedStore store_{bytes_, &known_, this};
+  int core_runs_ = 0;
   std::vector<FuzzedMember> members_;
   size_t sender_ = 0;  // index of the member that sends
   bool honest_ = false;

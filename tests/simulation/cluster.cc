@@ -31,9 +31,11 @@ Cluster::Cluster(const Setting* setting, SimulationState* simulation)
       simulation_(simulation),
       checks_(setting, simulation),
       network_(setting->seed, simulation, &checks_),
+      store_network_(setting->seed, simulation, &network_),
       random_(setting->seed, "cluster"),
       places_(setting->size) {
   network_.set_conditions(setting->conditions);
+  network_.set_watcher(&store_network_);
   if (setting->large_answers) network_.set_most_bytes(kMostMessageBytes);
 }
 
@@ -95,8 +97,16 @@ void Cluster::StartDaemon() {
   absl::Time clock = absl::FromUnixSeconds(1'800'000'000);
   if (setting_->clock_goes_back) clock -= id * kClockError;
   simulation_->Trace("daemon ", id, " starts");
-  daemons_[id] = std::make_unique<Daemon>(id, DaemonOptions(), clock, simulation_, &network_);
+  core::Options options = DaemonOptions();
+  if (setting_->store) {
+    // No finer than a journal records it.
+    options.store.young_until =
+        clock + absl::Floor(simulation_->now(), absl::Nanoseconds(1)) + options.member_grace;
+  }
+  daemons_[id] = std::make_unique<Daemon>(id, std::move(options), clock, simulation_, &network_,
+                                          &store_network_);
   network_.Add(id, daemons_[id].get());
+  store_network_.Add(id, daemons_[id].get());
   RouteAll();
 }
 
@@ -111,6 +121,7 @@ void Cluster::KillDaemon(bool silent, absl::Duration downtime) {
   const DaemonId id = daemons_.rbegin()->first;
   simulation_->Trace("daemon ", id, " dies", silent ? ", and its host" : "");
   current()->Kill();
+  checks_.store.DaemonDied();
   network_.DaemonGone(id, silent ? kHostNotice : kProcessNotice);
   simulation_->clock.After(downtime, [this] { StartDaemon(); });
 }
@@ -239,12 +250,30 @@ Program* Cluster::NewProgram(uint32_t place) {
   }
   if (current() != nullptr) network_.Route(id, daemons_.rbegin()->first);
   ProgramState program_state{
-      process,  setting_,          simulation_,
-      &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id)),
-      place};
+      process,           setting_,
+      simulation_,       &checks_,
+      &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id)),
+      nullptr,           place};
+  if (setting_->store) {
+    program_state.open_store = [this, process](uint32_t rank) { return OpenStore(process, rank); };
+  }
   programs_.push_back(std::make_unique<Program>(
       program_state, [this, id] { network_.ProcessGone(id, kProcessNotice); }));
   return programs_.back().get();
+}
+
+StoreClient* Cluster::OpenStore(const Process* process, uint32_t rank) {
+  internal::StoreClientOptions options;
+  options.coordinator = "musterd.test:7370";
+  options.job_id = "simulated";
+  options.identity = process->identity();
+  options.rank = rank;
+  options.coordinator_timeout = absl::Minutes(10);
+  options.random = Numbers(setting_->seed, absl::StrCat("store backoff ", process->id()));
+  store_clients_.push_back(
+      std::make_unique<StoreClient>(process, std::move(options), simulation_, &store_network_));
+  store_network_.Add(store_clients_.back().get());
+  return store_clients_.back().get();
 }
 
 Program* Cluster::Running(uint32_t place) {
@@ -416,6 +445,12 @@ std::string Cluster::Unfinished() const {
     absl::StrAppend(&text, text.empty() ? "" : "; ", "process ", program->process().id(), " in ",
                     waiting.empty() ? "no call" : waiting);
   }
+  for (const auto& client : store_clients_) {
+    const std::string waiting = client->alive() ? client->Waiting() : "";
+    if (waiting.empty()) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", "process ", client->process().id(), " in ",
+                    waiting);
+  }
   return text;
 }
 
@@ -455,6 +490,7 @@ void Cluster::CheckEnd() {
                            program->process().id(), " ends with ",
                            program->outcome() ? program->outcome()->ToString() : "nothing");
   }
+  checks_.store.CheckEnd();
   for (const auto& [id, daemon] : daemons_) {
     daemon->CheckReplay();
     if (!daemon->alive() || daemon->open() == 0) continue;

@@ -14,6 +14,8 @@
 #include "tests/simulation/world/simulated_network.h"
 #include "tests/simulation/world/simulated_node_memory.h"
 #include "tests/simulation/world/simulated_process.h"
+#include "tests/simulation/world/simulated_store_client.h"
+#include "tests/simulation/world/simulated_store_network.h"
 #include "tests/simulation/world/simulation_state.h"
 
 namespace muster::simulation {
@@ -94,6 +96,7 @@ class Cluster {
   void LaunchAgain(uint32_t place);
   void ReportStarted(const Process& process);
   void ReportExit(const Process& process);
+  StoreClient* OpenStore(const Process* process, uint32_t rank);
   internal::MemberOptions OptionsOf(ProcessId id, uint32_t place);
   core::Options DaemonOptions();
   Daemon* current() { return daemons_.empty() ? nullptr : daemons_.rbegin()->second.get(); }
@@ -110,11 +113,13 @@ class Cluster {
   SimulationState* const simulation_;
   Checks checks_;
   Network network_;
+  StoreNetwork store_network_;
   NodeMemories memories_;
   Random random_;
   bool faults_are_over_ = false;
   std::map<DaemonId, std::unique_ptr<Daemon>> daemons_;  // all of them, latest last
   std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<StoreClient>> store_clients_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<Place> places_;
   std::map<ProcessId, uint32_t> started_at_;

@@ -245,6 +245,41 @@ std::string Verdict(const GetStatusResponse& status, int width) {
                       Lines(inquiry.verdict(), width));
 }
 
+// Returns "ranks 3,5 and the launcher of n1 have waited 41.0s: key 'k' has not been set".
+std::string StoreWait(const muster::v1::StoreWaiters& waiters, const NodeNames& names) {
+  std::vector<std::string> who;
+  if (!waiters.ranks().empty()) {
+    who.push_back(
+        absl::StrCat(waiters.ranks_size() == 1 ? "rank " : "ranks ", Ranks(waiters.ranks())));
+  }
+  if (!waiters.launcher_nodes().empty()) {
+    std::vector<std::string> nodes;
+    for (const std::string& node : waiters.launcher_nodes()) nodes.push_back(names.NameOf(node));
+    who.push_back(absl::StrCat(nodes.size() == 1 ? "the launcher of " : "the launchers of ",
+                               absl::StrJoin(nodes, ", ")));
+  }
+  if (waiters.others() == 1) who.emplace_back("a process without a rank");
+  if (waiters.others() > 1) {
+    who.push_back(absl::StrCat(waiters.others(), " processes without a rank"));
+  }
+  const uint32_t number = waiters.ranks_size() + waiters.launcher_nodes_size() + waiters.others();
+  return absl::StrCat(absl::StrJoin(who, " and "), number > 1 ? " have" : " has", " waited ",
+                      BriefDuration(FromProto(waiters.age())), ": ", waiters.what());
+}
+
+std::string StoreWaits(const GetStatusResponse& status, const NodeNames& names, int width) {
+  constexpr int kMost = 20;
+  const auto& all = status.store_waits();
+  if (all.empty()) return "";
+  std::string text = "\nwaits in the store\n";
+  for (int i = 0; i < std::min(all.size(), kMost); ++i) {
+    absl::StrAppend(&text, Lines(StoreWait(all[i], names), width));
+  }
+  const uint32_t more = std::max(all.size() - kMost, 0) + status.unlisted_store_waits();
+  if (more > 0) absl::StrAppend(&text, "and ", more, " more\n");
+  return text;
+}
+
 std::string HolderOf(const muster::v1::LeaseStatus& lease) {
   if (!lease.has_holder()) return kNone;
   const std::string pid = absl::StrCat("pid ", lease.holder().pid());
@@ -284,9 +319,9 @@ std::string StatusReport(const GetStatusResponse& status, int width) {
   const NodeNames names = NamesOf(status);
   return absl::StrCat(JobLine(status, width), FanInNodes(status, names, width), "\n",
                       Members(status, names, width), PendingCollectives(status, width),
-                      Verdict(status, width), Mismatches(status, width),
-                      Stragglers(status, names, width), Leases(status, names, width),
-                      RecentFailures(status, names, width));
+                      StoreWaits(status, names, width), Verdict(status, width),
+                      Mismatches(status, width), Stragglers(status, names, width),
+                      Leases(status, names, width), RecentFailures(status, names, width));
 }
 
 absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {

@@ -10,8 +10,8 @@
 namespace muster::cli {
 
 // Returns the status of a job for people: a line about the job, a table of its members, and tables
-// of pending collectives, leases and losses, if there are any. Lines have at most `width` columns;
-// TextTable::kUnbounded means no limit.
+// of pending collectives, waits in the store, leases and losses, if there are any. Lines have at
+// most `width` columns; TextTable::kUnbounded means no limit.
 std::string StatusReport(const muster::v1::GetStatusResponse& status, int width = 0);
 
 // Returns the status in protobuf's JSON mapping, with the field names of the .proto file.

@@ -1,11 +1,13 @@
 #include "server/core/api/describe.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/names/operation_names.h"
 #include "common/text/number_ranges.h"
 
@@ -100,6 +102,39 @@ std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string
                           const NodeNames& names) {
   return absl::StrCat("lease '", name, "' of ",
                       scope == LeaseScope::kNode ? names.Describe(node_id) : "the job");
+}
+
+std::string DescribeStoreWaiters(const StoreWaiters& waiters, const NodeNames& names) {
+  std::vector<std::string> who;
+  if (!waiters.ranks.empty()) who.push_back(Ranks(waiters.ranks));
+  const size_t launchers = waiters.launcher_nodes.size();
+  if (launchers == 1) {
+    who.push_back(absl::StrCat("the launcher of ",
+                               names.DescribeLauncherNode(waiters.launcher_nodes.front())));
+  } else if (launchers > 1) {
+    constexpr size_t kMost = 4;
+    std::vector<std::string> nodes;
+    for (size_t i = 0; i < std::min(launchers, kMost); ++i) {
+      nodes.push_back(names.DescribeLauncherNode(waiters.launcher_nodes[i]));
+    }
+    if (launchers > kMost) nodes.push_back(absl::StrCat(launchers - kMost, " more"));
+    who.push_back(absl::StrCat("the launchers of ", absl::StrJoin(nodes, ", ")));
+  }
+  if (waiters.others == 1) who.emplace_back("a client without a rank");
+  if (waiters.others > 1) who.push_back(absl::StrCat(waiters.others, " clients without a rank"));
+  const bool many = waiters.ranks.size() + launchers + waiters.others > 1;
+  return absl::StrCat(absl::StrJoin(who, " and "), many ? " have" : " has", " waited ",
+                      DescribeDuration(waiters.age), " in the store: ", waiters.what);
+}
+
+std::string DescribeStoreWait(absl::string_view missing, absl::Duration age) {
+  return absl::StrCat("in the store for ", DescribeDuration(age), " (", missing, ")");
+}
+
+std::string DescribeActivity(const MemberStatus& member) {
+  if (member.missing_in_store.empty() || !member.waiting_in.empty()) return member.activity;
+  return absl::StrCat(DescribeStoreWait(member.missing_in_store, member.in_store_for), ", ",
+                      member.activity);
 }
 
 std::string DescribeExit(bool signaled, int code) {

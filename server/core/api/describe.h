@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/names/node_names.h"
 #include "server/core/api/basic_types.h"
+#include "server/core/api/job_status.h"
 #include "server/core/api/requests.h"
 
 // Texts for the decisions of the core. Errors, log lines and the status page use the same ones.
@@ -52,6 +53,16 @@ std::string DescribeGroup(const GroupName& group);
 // of the job".
 std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id,
                           const NodeNames& names);
+
+// Returns text such as "ranks 3,5 and the launcher of node 'n1' have waited 41s in the store: key
+// 'k' has not been set".
+std::string DescribeStoreWaiters(const StoreWaiters& waiters, const NodeNames& names);
+// Returns text such as "in the store for 41s (key 'k' has not been set)".
+std::string DescribeStoreWait(absl::string_view missing, absl::Duration age);
+
+// Returns what a member does: its activity, after its wait in the store if it has one and no call
+// of it is parked.
+std::string DescribeActivity(const MemberStatus& member);
 
 // Returns text such as "exited with status 3" or "killed by signal 9 (SIGKILL)".
 std::string DescribeExit(bool signaled, int code);

@@ -44,6 +44,9 @@ struct MemberStatus {
   std::string activity;
   Activity latest;   // `activity` is its text
   std::string cpus;  // empty: it is not bound
+  // Its wait in the store: "key 'a' has not been set". Empty if there is none.
+  std::string missing_in_store = {};
+  absl::Duration in_store_for = {};
 };
 
 struct PendingCollective {
@@ -71,10 +74,11 @@ struct LeaseStatus {
 
 // The clients of the store that wait for the same thing.
 struct StoreWaiters {
-  std::string what;             // "key 'a' has not been set"
-  std::vector<uint32_t> ranks;  // of the clients that have one, sorted
-  uint32_t others = 0;          // clients without a rank
-  absl::Duration age;           // since the first of them waits
+  std::string what;                         // "key 'a' has not been set"
+  std::vector<uint32_t> ranks;              // of the clients that have one, sorted
+  std::vector<std::string> launcher_nodes;  // of launchers, which wait for ranks; sorted
+  uint32_t others = 0;                      // other clients without a rank
+  absl::Duration age;                       // since the first of them waits
 };
 
 // A rank that others wait for.

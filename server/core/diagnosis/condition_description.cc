@@ -112,6 +112,7 @@ int Weight(VerdictKind kind) {
     case VerdictKind::kFullPipe:
       return 4;
     case VerdictKind::kInACall:
+    case VerdictKind::kInStore:
       return 3;
     case VerdictKind::kBusy:
       return 2;

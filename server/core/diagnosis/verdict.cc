@@ -113,6 +113,38 @@ Verdict JudgeRejoined(const Evidence& evidence, size_t count) {
                        " in Rejoin, and no other rank is expected: ", evidence.job().reason)};
 }
 
+// Returns the ranks that wait neither in a call nor in the store.
+std::vector<uint32_t> RanksThatDoNotWait(const JobStatus& job) {
+  std::vector<uint32_t> ranks;
+  for (const MemberStatus& member : job.members) {
+    const bool is_gone = member.state == MemberState::kLost || member.state == MemberState::kLeft;
+    const bool waits = !member.waiting_in.empty() || !member.missing_in_store.empty();
+    if (member.rank && !is_gone && !waits) ranks.push_back(*member.rank);
+  }
+  return ranks;
+}
+
+// Judges a job in which ranks wait only in the store. The daemon cannot know which process is to
+// set a key, but it can name a rank that does not wait.
+Verdict JudgeStore(const Evidence& evidence) {
+  const std::vector<StoreWaiters>& waits = evidence.job().store_waits;
+  Verdict verdict{VerdictKind::kInStore,
+                  DescribeStoreWaiters(waits.front(), evidence.node_names())};
+  if (waits.size() > 1) {
+    absl::StrAppend(&verdict.text, "; ", waits.size() - 1,
+                    waits.size() == 2 ? " more wait" : " more waits", " in the store");
+  }
+  const std::vector<uint32_t> others = RanksThatDoNotWait(evidence.job());
+  const MemberStatus* const worst = evidence.LikeliestCulprit(others);
+  if (worst == nullptr) return verdict;
+  const VerdictKind kind = evidence.KindOf(*worst);
+  if (Weight(kind) >= Weight(VerdictKind::kSilentNode)) verdict.kind = kind;
+  absl::StrAppend(&verdict.text, "; ", evidence.DescribeMember(*worst),
+                  others.size() == 1 ? "" : absl::StrCat(" (one of ", Ranks(others), ")"),
+                  " does not wait: ", evidence.DescribeStateAndActivity(*worst));
+  return verdict;
+}
+
 // Judges a job in which no rank waits in a call of Muster's. Reports a finished group, or else what
 // the processes do.
 Verdict JudgeIdle(const Evidence& evidence) {
@@ -152,6 +184,8 @@ std::string NameOf(VerdictKind kind) {
       return "full-pipe";
     case VerdictKind::kInACall:
       return "in-a-call";
+    case VerdictKind::kInStore:
+      return "in-store";
     case VerdictKind::kBusy:
       return "busy";
     case VerdictKind::kDifferentCalls:
@@ -179,13 +213,21 @@ Verdict JudgeWaits(const Evidence& evidence) {
   if (!waits.empty()) return FollowWaits(evidence, waits);
   if (waits.rejoined_in_vain() > 0) return JudgeRejoined(evidence, waits.rejoined_in_vain());
   const RankObservation* const slowest = SlowestInCommunicator(evidence);
-  return slowest == nullptr ? JudgeIdle(evidence) : JudgeCommunicators(evidence, *slowest);
+  if (slowest != nullptr) return JudgeCommunicators(evidence, *slowest);
+  return evidence.job().store_waits.empty() ? JudgeIdle(evidence) : JudgeStore(evidence);
 }
 
 Verdict Judge(const JobStatus& job, const std::vector<RankObservation>& observations,
               const std::vector<LauncherView>& launchers) {
   const Evidence evidence(job, observations, launchers);
-  return job.state == JobState::kForming ? JudgeForming(evidence) : JudgeWaits(evidence);
+  if (job.state != JobState::kForming) return JudgeWaits(evidence);
+  Verdict verdict = JudgeForming(evidence);
+  // Launchers wait for ranks that may never join.
+  if (!job.store_waits.empty()) {
+    absl::StrAppend(&verdict.text, "; ",
+                    DescribeStoreWaiters(job.store_waits.front(), evidence.node_names()));
+  }
+  return verdict;
 }
 
 }  // namespace muster::core

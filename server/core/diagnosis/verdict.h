@@ -19,6 +19,7 @@ enum class VerdictKind {
   kUninterruptible,  // a disk, a file system or a driver does not answer
   kFullPipe,         // no process reads what it writes
   kInACall,          // a system call
+  kInStore,          // it waits in the job's store
   kBusy,             // it computes
   kDifferentCalls,   // ranks wait for each other in different calls
   kNotStarted,       // no launcher has started it

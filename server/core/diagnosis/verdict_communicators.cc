@@ -191,6 +191,7 @@ Verdict JudgeSameOperation(const Evidence& evidence, const CommunicatorProgress&
 // Muster's in which it waits, if it does.
 std::string DescribeElsewhere(const Evidence& evidence, const RankObservation& observation) {
   const MemberStatus* const member = evidence.MemberOf(observation.incarnation);
+  if (member != nullptr && evidence.IsInStore(*member)) return evidence.DescribeState(*member);
   const bool waits = member != nullptr && !member->waiting_in.empty();
   return absl::StrCat(DescribeCondition(observation),
                       waits ? absl::StrCat(", waiting in ", member->waiting_in, " for ",

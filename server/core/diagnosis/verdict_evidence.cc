@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/api/describe.h"
@@ -40,7 +41,30 @@ const RankObservation* Evidence::ObservationOf(const MemberStatus& member) const
   return found == observations_by_incarnation_.end() ? nullptr : found->second;
 }
 
+namespace {
+
+// Returns whether a process may be what it says to the coordinator: waiting in the store. Its
+// first thread then waits for a lock or for its network.
+bool MayWaitInStore(const RankObservation* observation) {
+  static const auto* const waits = new absl::flat_hash_set<std::string>(
+      {"futex", "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll"});
+  if (observation == nullptr) return true;
+  const VerdictKind kind = core::KindOf(*observation);
+  return kind == VerdictKind::kUnknown ||
+         (kind == VerdictKind::kInACall && waits->contains(observation->call) &&
+          observation->blocked_by.empty());
+}
+
+}  // namespace
+
+bool Evidence::IsInStore(const MemberStatus& member) const {
+  return !member.missing_in_store.empty() && member.waiting_in.empty() &&
+         member.state != MemberState::kStopped && !silent_.contains(member.member.incarnation) &&
+         MayWaitInStore(ObservationOf(member));
+}
+
 VerdictKind Evidence::KindOf(const MemberStatus& member) const {
+  if (IsInStore(member)) return VerdictKind::kInStore;
   if (const RankObservation* observation = ObservationOf(member)) return core::KindOf(*observation);
   if (member.state == MemberState::kStopped) return VerdictKind::kStopped;
   return silent_.contains(member.member.incarnation) ? VerdictKind::kSilentNode
@@ -48,6 +72,10 @@ VerdictKind Evidence::KindOf(const MemberStatus& member) const {
 }
 
 std::string Evidence::DescribeState(const MemberStatus& member) const {
+  if (IsInStore(member)) {
+    return absl::StrCat("it has waited ", DescribeDuration(member.in_store_for),
+                        " in the store: ", member.missing_in_store);
+  }
   if (const RankObservation* observation = ObservationOf(member))
     return DescribeCondition(*observation);
   if (member.state == MemberState::kStopped) {
@@ -62,7 +90,7 @@ std::string Evidence::DescribeState(const MemberStatus& member) const {
 std::string Evidence::DescribeStateAndActivity(const MemberStatus& member) const {
   const bool connected = member.state != MemberState::kDetached;
   return absl::StrCat(DescribeState(member), connected ? "" : "; its connection has ended", " (",
-                      member.activity, ")");
+                      IsInStore(member) ? member.activity : DescribeActivity(member), ")");
 }
 
 std::string Evidence::DescribeMember(const MemberStatus& member) const {

@@ -30,6 +30,8 @@ class Evidence {
   const MemberStatus* MemberOf(const Incarnation& incarnation) const;
   const RankObservation* ObservationOf(const MemberStatus& member) const;
 
+  // Returns whether all that holds the member up is its wait in the store, as far as is known.
+  bool IsInStore(const MemberStatus& member) const;
   VerdictKind KindOf(const MemberStatus& member) const;
   // Return what the member is doing. DescribeStateAndActivity() adds what it last called.
   std::string DescribeState(const MemberStatus& member) const;

@@ -47,7 +47,7 @@ std::vector<MissingMember> MissingMembers(const Epoch& epoch, const std::vector<
   std::vector<MissingMember> missing;
   for (uint32_t rank : ranks) {
     const Member& member = *epoch.members()[rank];
-    missing.push_back({rank, member.identity, StateOf(member), member.activity.Describe(now)});
+    missing.push_back({rank, member.identity, StateOf(member), member.DescribeActivity(now)});
   }
   return missing;
 }
@@ -59,7 +59,7 @@ std::string DescribeMembers(const Epoch& epoch, const std::vector<uint32_t>& ran
     const Member& member = *epoch.members()[ranks[i]];
     parts.push_back(absl::StrCat(member.Describe(), member.stopped_since ? ", stopped" : "",
                                  member.attached() ? "" : ", detached", ", ",
-                                 member.activity.Describe(now)));
+                                 member.DescribeActivity(now)));
   }
   return absl::StrJoin(parts, "; ");
 }

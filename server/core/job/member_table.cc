@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/api/describe.h"
 
 namespace muster::core {
@@ -18,6 +19,14 @@ Member* FindIn(const Map& map, const Key& key) {
 
 std::string Member::Describe() const { return DescribeMember(rank_, identity, *names_); }
 
+std::string Member::DescribeActivity(Time now) const {
+  std::string text = activity.Describe(now);
+  if (!parked_.all.empty()) return text;
+  const std::optional<store::Store::Wait> wait = store_->WaitOf(incarnation());
+  if (!wait) return text;
+  return absl::StrCat(DescribeStoreWait(wait->missing, now - wait->since), ", ", text);
+}
+
 Member* MemberTable::Find(const Incarnation& incarnation) const {
   return FindIn(members_, incarnation);
 }
@@ -28,7 +37,7 @@ Member* MemberTable::FindByStream(WaiterId stream) const { return FindIn(streams
 
 Member* MemberTable::Add(const MemberIdentity& identity, Time now) {
   node_names_.Add(identity.node_id);
-  auto member = std::make_unique<Member>(identity, ++arrivals_, &node_names_, now);
+  auto member = std::make_unique<Member>(identity, ++arrivals_, &node_names_, &store_, now);
   return members_.emplace(identity.incarnation, std::move(member)).first->second.get();
 }
 

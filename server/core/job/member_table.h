@@ -17,6 +17,7 @@
 #include "server/core/api/activity.h"
 #include "server/core/api/basic_types.h"
 #include "server/core/api/requests.h"
+#include "server/core/store/store.h"
 #include "server/core/support/deadlines.h"
 
 namespace muster::core {
@@ -27,18 +28,24 @@ class CollectiveGroup;
 // or looks members up by. Other owners may change the public fields.
 class Member {
  public:
-  // `names` are the names of the job's nodes, and must outlive this object.
-  Member(MemberIdentity member_identity, uint64_t arrival_number, const NodeNames* names, Time now)
+  // `names` are the names of the job's nodes, and `store` is the job's store. Both must outlive
+  // this object.
+  Member(MemberIdentity member_identity, uint64_t arrival_number, const NodeNames* names,
+         const store::Store* store, Time now)
       : identity(std::move(member_identity)),
         arrival(arrival_number),
         last_call(now),
-        names_(names) {}
+        names_(names),
+        store_(store) {}
 
   const MemberIdentity identity;
   const uint64_t arrival;  // numbers members in the order in which they became known
 
   // Returns text such as "rank 3 (host h, pid 4711)".
   std::string Describe() const;
+  // Returns what it does: its activity, after its wait in the store if it has one and no call of it
+  // is parked: "in the store for 41s (key 'k' has not been set), last completed Barrier('x') ...".
+  std::string DescribeActivity(Time now) const;
   const Incarnation& incarnation() const { return identity.incarnation; }
 
   // The session, and its stream while that is open.
@@ -103,6 +110,7 @@ class Member {
   };
 
   const NodeNames* const names_;
+  const store::Store* const store_;
   ParkedIds parked_;
   SessionId session_;
   WaiterId stream_ = 0;
@@ -119,6 +127,9 @@ class Member {
 // epoch is over, even if they are lost or have left. Other members stay only while they are there.
 class MemberTable {
  public:
+  // `store` must outlive this object.
+  explicit MemberTable(const store::Store& store) : store_(store) {}
+
   // Counts of members. All but the last count members that have a rank.
   struct Counts {
     size_t attached = 0;
@@ -190,6 +201,7 @@ class MemberTable {
   void Count(const Member& member, int by) { Count(member, by, &counts_); }
   static void Count(const Member& member, int by, Counts* counts);
 
+  const store::Store& store_;
   NodeNames node_names_;  // members point to it
   absl::flat_hash_map<Incarnation, std::unique_ptr<Member>> members_;
   absl::flat_hash_map<uint64_t, Member*> sessions_;  // by the counter of the current session

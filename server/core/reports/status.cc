@@ -45,10 +45,12 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
-StatusReporter::StatusReporter(JobContext& job, const Lifecycle& life, const MemberTable& members,
-                               const Calls& calls, const Leases& leases, const Joining& joining,
-                               const Forming& forming, const Recovery& recovery)
+StatusReporter::StatusReporter(JobContext& job, const store::Store& store, const Lifecycle& life,
+                               const MemberTable& members, const Calls& calls, const Leases& leases,
+                               const Joining& joining, const Forming& forming,
+                               const Recovery& recovery)
     : job_(job),
+      store_(store),
       life_(life),
       members_(members),
       calls_(calls),
@@ -77,6 +79,10 @@ MemberStatus StatusReporter::StatusOf(const Member& member, Time now) const {
                       member.activity.Describe(now),
                       member.activity,
                       member.cpus};
+  if (std::optional<store::Store::Wait> wait = store_.WaitOf(member.incarnation())) {
+    status.missing_in_store = std::move(wait->missing);
+    status.in_store_for = now - wait->since;
+  }
   if (member.rank()) {
     const RosterEntry& place = (*epoch()->roster())[*member.rank()];
     status.local_rank = place.local_rank;
@@ -144,6 +150,13 @@ std::vector<Straggler> StatusReporter::Stragglers() const {
   return stragglers;
 }
 
+std::vector<StoreWaiters> StatusReporter::StoreWaits(Time now) const {
+  return store_.Waits(now, [this](const Incarnation& process) {
+    const Member* const member = members_.Find(process);
+    return member == nullptr ? std::nullopt : member->rank();
+  });
+}
+
 JobStatus StatusReporter::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
   JobStatus status;
   status.state = life_.ReportedState();
@@ -178,6 +191,7 @@ JobStatus StatusReporter::GetStatus(Time now, bool with_completed_leases) const 
   }
   status.newcomers_waiting = joining_.NewcomersWaiting();
   status.stop_requested = life_.stop_asked();
+  status.store_waits = StoreWaits(now);
   status.node_collective_nodes = NodesWithFanIn();
   if (!epoch()) return status;
   status.oddities = epoch()->oddities();

@@ -14,6 +14,7 @@
 #include "server/core/leases/leases.h"
 #include "server/core/recovery/recovery.h"
 #include "server/core/reports/metrics.h"
+#include "server/core/store/store.h"
 
 namespace muster::core {
 
@@ -21,14 +22,16 @@ namespace muster::core {
 // (status.cc), and the metrics (metrics.cc). Changes nothing but the effects of the step.
 class StatusReporter {
  public:
-  StatusReporter(JobContext& job, const Lifecycle& life, const MemberTable& members,
-                 const Calls& calls, const Leases& leases, const Joining& joining,
-                 const Forming& forming, const Recovery& recovery);
+  StatusReporter(JobContext& job, const store::Store& store, const Lifecycle& life,
+                 const MemberTable& members, const Calls& calls, const Leases& leases,
+                 const Joining& joining, const Forming& forming, const Recovery& recovery);
 
   // These do what Coordinator says.
   JobStatus GetStatus(Time now, bool with_completed_leases) const;
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   Metrics Measure(Time now) const;
+  // Returns what clients of the store wait for, the longest wait first.
+  std::vector<StoreWaiters> StoreWaits(Time now) const;
 
   // Asks for an inquiry, if one may tell why members wait for too long.
   void Inquire(const std::string& reason);
@@ -44,6 +47,7 @@ class StatusReporter {
   Epoch* epoch() const { return life_.epoch(); }
 
   JobContext& job_;
+  const store::Store& store_;
   const Lifecycle& life_;
   const MemberTable& members_;
   const Calls& calls_;

@@ -14,17 +14,6 @@ namespace {
 // The most waits that one report names.
 constexpr size_t kMostNamed = 3;
 
-// Returns text such as "ranks 3,5 have waited 41s in the store: key 'k' has not been set".
-std::string Describe(const StoreWaiters& wait) {
-  std::vector<std::string> who;
-  if (!wait.ranks.empty()) who.push_back(Ranks(wait.ranks));
-  if (wait.others == 1) who.emplace_back("a client without a rank");
-  if (wait.others > 1) who.push_back(absl::StrCat(wait.others, " clients without a rank"));
-  const bool many = wait.ranks.size() + wait.others > 1;
-  return absl::StrCat(absl::StrJoin(who, " and "), many ? " have" : " has", " waited ",
-                      DescribeDuration(wait.age), " in the store: ", wait.what);
-}
-
 }  // namespace
 
 void StoreStalls::NoteStep() {
@@ -51,10 +40,10 @@ void StoreStalls::Check() {
 }
 
 void StoreStalls::Announce() {
-  const std::vector<StoreWaiters> waits = store_.Waits(job_.now);
+  const std::vector<StoreWaiters> waits = status_reporter_.StoreWaits(job_.now);
   std::vector<std::string> texts;
   for (size_t i = 0; i < std::min(waits.size(), kMostNamed); ++i) {
-    texts.push_back(Describe(waits[i]));
+    texts.push_back(DescribeStoreWaiters(waits[i], members_.node_names()));
   }
   if (waits.size() > kMostNamed) {
     texts.push_back(absl::StrCat(waits.size() - kMostNamed, " more keys are waited for"));

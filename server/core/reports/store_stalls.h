@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "server/core/job/job_context.h"
+#include "server/core/job/member_table.h"
 #include "server/core/reports/status_reporter.h"
 #include "server/core/store/store.h"
 #include "server/core/support/stall_clock.h"
@@ -15,8 +16,9 @@ namespace muster::core {
 // A report names all that wait.
 class StoreStalls {
  public:
-  StoreStalls(JobContext& job, const store::Store& store, StatusReporter& status_reporter)
-      : job_(job), store_(store), status_reporter_(status_reporter) {}
+  StoreStalls(JobContext& job, const store::Store& store, const MemberTable& members,
+              StatusReporter& status_reporter)
+      : job_(job), store_(store), members_(members), status_reporter_(status_reporter) {}
 
   // Notes the end of a step, in which an operation may have begun to wait.
   void NoteStep();
@@ -30,6 +32,7 @@ class StoreStalls {
 
   JobContext& job_;
   const store::Store& store_;
+  const MemberTable& members_;
   StatusReporter& status_reporter_;
   Time next_ = absl::InfiniteFuture();
   uint64_t oldest_ = 0;  // the serial number of the operation that the clock belongs to

@@ -35,7 +35,7 @@ uint64_t SizeOf(absl::string_view key, const StoreEntry& entry) {
 
 std::string Quote(absl::string_view key) {
   constexpr size_t kMost = 128;
-  const std::string text = ReplaceUnprintable(key.substr(0, kMost));
+  const std::string text = ReplaceUnprintable(TruncateUtf8(key, kMost));
   return absl::StrCat("'", text, key.size() > kMost ? "..." : "", "'");
 }
 

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -58,7 +61,17 @@ class Store {
   bool unused() const { return context_.clients.list().size() == 0 && opening_.empty(); }
 
   // Returns what clients wait for: keys, elements, arrivals. The longest wait comes first.
-  std::vector<StoreWaiters> Waits(Time now) const;
+  // `rank_of` returns the rank that a process has in the job. A process that has none there yet
+  // counts with the rank that its client has named.
+  using RankOf = absl::FunctionRef<std::optional<uint32_t>(const Incarnation&)>;
+  std::vector<StoreWaiters> Waits(Time now, RankOf rank_of) const;
+  // The longest wait of one client: "key 'a' has not been set", and since when.
+  struct Wait {
+    std::string missing;
+    Time since;
+  };
+  // Returns nullopt if the client is not known, or does not wait.
+  std::optional<Wait> WaitOf(const Incarnation& client) const;
 
   const Context& context() const { return context_; }
   const Slots& slots() const { return slots_; }

@@ -1,14 +1,19 @@
 #include "server/service/conversion/response_conversion.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
 
+#include "server/core/api/describe.h"
 #include "server/service/conversion/response_writer.h"
 
 namespace muster::service {
 
 namespace {
+
+// The most waits in the store that a status lists, the longest first.
+constexpr size_t kMostStoreWaits = 100;
 
 // The overloads below hide these.
 using service::Convert;
@@ -65,7 +70,7 @@ void Fill(const core::MemberStatus& in, v1::MemberStatus* out) {
   out->set_waiting_in(in.waiting_in);
   if (!in.waiting_in.empty()) ToProto(in.waiting_for, out->mutable_waiting_for());
   ToProto(in.since_last_call, out->mutable_since_last_call());
-  out->set_activity(in.activity);
+  out->set_activity(core::DescribeActivity(in));
   out->set_cpus(in.cpus);
 }
 
@@ -92,6 +97,14 @@ void Fill(const core::LeaseStatus& in, v1::LeaseStatus* out) {
   out->set_token(in.token);
   out->set_completed(in.completed);
   out->set_waiters(in.waiters);
+}
+
+void Fill(const core::StoreWaiters& in, v1::StoreWaiters* out) {
+  out->set_what(in.what);
+  out->mutable_ranks()->Add(in.ranks.begin(), in.ranks.end());
+  for (const std::string& node : in.launcher_nodes) out->add_launcher_nodes(node);
+  out->set_others(in.others);
+  ToProto(in.age, out->mutable_age());
 }
 
 void Fill(const core::Straggler& in, v1::Straggler* out) {
@@ -274,6 +287,9 @@ void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusRespons
   for (const std::string& node : status.node_collective_nodes) out->add_node_collective_nodes(node);
   for (const std::string& mismatch : status.oddities) out->add_oddities(mismatch);
   for (const core::Straggler& straggler : status.stragglers) Fill(straggler, out->add_stragglers());
+  const size_t listed = std::min(status.store_waits.size(), kMostStoreWaits);
+  for (size_t i = 0; i < listed; ++i) Fill(status.store_waits[i], out->add_store_waits());
+  out->set_unlisted_store_waits(static_cast<uint32_t>(status.store_waits.size() - listed));
   if (status.inquiry) ToProto(*status.inquiry, out->mutable_inquiry());
 }
 

@@ -61,6 +61,7 @@ function waitCard(model, pending, index) {
 function storeCard(wait) {
   const who = [];
   if (wait.ranks.length) who.push(formatRanks(wait.ranks));
+  if (wait.launchers.length) who.push(`the ${wait.launchers.length === 1 ? 'launcher' : 'launchers'} of ${wait.launchers.join(', ')}`);
   if (wait.others) who.push(many(wait.others, 'process without a rank', 'processes without a rank'));
   return element('article', { class: 'wait' },
     element('h3', {}, 'Store: ', wait.what),

@@ -113,6 +113,11 @@ class StatusWriter {
     return all;
   }
 
+  json LauncherNodes(const core::StoreWaiters& waiters) const {
+    json nodes = json::array();
+    for (const std::string& node : waiters.launcher_nodes) nodes.push_back(names_.NameOf(node));
+    return nodes;
+  }
   // Returns what clients of the store wait for, the longest wait first.
   json StoreWaits() const {
     json all = json::array();
@@ -120,6 +125,7 @@ class StatusWriter {
       if (all.size() == kMaxStoreWaits) break;
       all.push_back({{"what", waiters.what},
                      {"ranks", Ranges(waiters.ranks)},
+                     {"launchers", LauncherNodes(waiters)},
                      {"others", waiters.others},
                      {"since", At(snapshot_.now - waiters.age)}});
     }

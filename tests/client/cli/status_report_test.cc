@@ -266,6 +266,48 @@ TEST(StatusReportTest, PendingCollectivesNameMissingRanks) {
                                 "0ms    0ms ago\n"));
 }
 
+constexpr char kStoreWaits[] = R"pb(
+  store_waits {
+    what: "key 'port' has not been set"
+    ranks: [ 3, 5 ]
+    launcher_nodes: "n1"
+    others: 2
+    age { seconds: 41 }
+  }
+  store_waits {
+    what: "1 of 2 have arrived at barrier '\033[2J'"
+    ranks: 7
+    age { nanos: 340000000 }
+  }
+  unlisted_store_waits: 12)pb";
+
+TEST(StatusReportTest, WaitsInTheStore) {
+  const std::string report = StatusReport(Status(kStoreWaits));
+  EXPECT_THAT(report,
+              HasSubstr("\nwaits in the store\n"
+                        "ranks 3,5 and the launcher of n1 and 2 processes without a rank have "
+                        "waited 41.0s: key 'port' has not been set\n"
+                        "rank 7 has waited 340ms: 1 of 2 have arrived at barrier '?[2J'\n"
+                        "and 12 more\n"));
+  EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("store")));
+}
+
+TEST(StatusReportTest, OnlyTheLongestWaitsInTheStoreAreShown) {
+  muster::v1::GetStatusResponse status = Status(kStoreWaits);
+  for (int i = 2; i < 100; ++i) status.add_store_waits()->set_others(1);
+  const std::string report = StatusReport(status, 60);
+  EXPECT_THAT(report, HasSubstr("\nand 92 more\n"));
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 60u) << line;
+}
+
+TEST(StatusJsonTest, HasTheWaitsInTheStore) {
+  const absl::StatusOr<std::string> json = StatusJson(Status(kStoreWaits));
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_THAT(*json, HasSubstr("\"what\": \"key 'port' has not been set\""));
+  EXPECT_THAT(*json, HasSubstr("\"unlisted_store_waits\": 12"));
+}
+
 TEST(StatusReportTest, Leases) {
   const std::string report = StatusReport(Status(R"pb(
     leases {

@@ -264,6 +264,20 @@ TEST_F(StoreServiceTest, AClientThatDoesNotReadDoesNotMakeTheDaemonHoldItsAnswer
   for (const uint64_t get : gets) ASSERT_THAT(client.Answer(get), IsOk());
 }
 
+TEST_F(StoreServiceTest, TheStatusListsTheLongestWaits) {
+  TestStoreClient client(server_->address());
+  ASSERT_THAT(client.Open(), IsOk());
+  for (int i = 0; i < 103; ++i) client.Send(Get(absl::StrCat("absent ", i)));
+  ASSERT_THAT(client.Call(Set("k", "v")), IsOk());
+  TestMember stranger(server_->address());
+  const absl::StatusOr<v1::GetStatusResponse> status = GetStatus(stranger.stub());
+  ASSERT_THAT(status, IsOk());
+  ASSERT_EQ(status->store_waits_size(), 100);
+  EXPECT_EQ(status->unlisted_store_waits(), 3u);
+  EXPECT_EQ(status->store_waits(0).what(), "key 'absent 0' has not been set");
+  EXPECT_EQ(status->store_waits(0).ranks_size() + status->store_waits(0).others(), 1u);
+}
+
 TEST_F(StoreServiceTest, MetricsCountClientsAndKeys) {
   TestStoreClient client(server_->address());
   ASSERT_THAT(client.Open(), IsOk());

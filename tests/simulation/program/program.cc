@@ -74,6 +74,14 @@ void Program::Joined(absl::StatusOr<internal::Response> reply) {
         absl::FormatDuration(program_state_.simulation->now() - started_));
   }
   place_ = PlaceOf(response);
+  if (program_state_.open_store) {
+    store_ = std::make_unique<StoreProgram>(&program_state_,
+                                            program_state_.open_store(response.rank()), [this] {
+                                              if (after_store_)
+                                                std::exchange(after_store_, nullptr)();
+                                            });
+    store_->Start();
+  }
   Enter();
 }
 
@@ -116,9 +124,14 @@ void Program::EpochDone() {
     return Enter();
   }
   if (rejoining_) return;
-  if (epoch_over_.ok()) return Leave();
+  if (epoch_over_.ok()) return AfterStore([this] { Leave(); });
   if (program_state_.setting->elastic && absl::IsAborted(epoch_over_)) return Rejoin();
-  Exit(epoch_over_);
+  AfterStore([this] { Exit(epoch_over_); });
+}
+
+void Program::AfterStore(std::function<void()> next) {
+  if (store_ == nullptr || store_->done()) return next();
+  after_store_ = std::move(next);
 }
 
 void Program::RejoinUnasked() {
@@ -200,6 +213,7 @@ void Program::Exit(const absl::Status& outcome) {
   program_state_.exited = true;
   program_state_.checks->disturbed.insert(program_state_.process->id());
   program_state_.checks->leases.Gone(*program_state_.process);
+  if (store_ != nullptr) store_->Stop();
   program_state_.process->Run([](MemberCore& member, SteadyTime now) { return member.Stop(now); });
   program_state_.process->Kill();
   on_exit_();

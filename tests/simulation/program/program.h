@@ -12,6 +12,7 @@
 #include "tests/simulation/program/plan.h"
 #include "tests/simulation/program/program_state.h"
 #include "tests/simulation/program/program_task.h"
+#include "tests/simulation/program/store_program.h"
 
 namespace muster::simulation {
 
@@ -50,6 +51,8 @@ class Program {
   void WelcomeNewcomers();
   void MoveOn();
   void EpochDone();
+  // Goes on with `next` when the program has ended its use of the store.
+  void AfterStore(std::function<void()> next);
   void Rejoin();
   void Rejoined(absl::StatusOr<internal::Response> reply);
   void Leave();
@@ -70,6 +73,9 @@ class Program {
   absl::Status epoch_over_;
   bool moving_on_ = false;
   std::optional<UnpublishedWork> unpublished_;
+
+  std::unique_ptr<StoreProgram> store_;
+  std::function<void()> after_store_;  // waits for the end of `store_`
 
   bool rejoining_ = false;
   int rejoins_ = 0;

@@ -11,6 +11,7 @@
 #include "tests/simulation/world/random.h"
 #include "tests/simulation/world/setting.h"
 #include "tests/simulation/world/simulated_process.h"
+#include "tests/simulation/world/simulated_store_client.h"
 #include "tests/simulation/world/simulation_state.h"
 
 namespace muster::simulation {
@@ -27,6 +28,8 @@ struct ProgramState {
   Checks* checks;
   const bool* faults_are_over;
   Random random;
+  // Makes the process's client of the store. Null if programs do not use it.
+  std::function<StoreClient*(uint32_t rank)> open_store;
   uint32_t place = 0;
   bool earlier_run = false;  // the job was started again without this process
   bool exited = false;

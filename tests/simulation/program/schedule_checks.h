@@ -10,6 +10,7 @@
 #include "tests/simulation/program/lease_checks.h"
 #include "tests/simulation/program/memberships.h"
 #include "tests/simulation/program/replacements.h"
+#include "tests/simulation/program/store_checks.h"
 #include "tests/simulation/world/simulated_network.h"
 
 namespace muster::simulation {
@@ -23,12 +24,14 @@ class Checks : public WireTap {
       : memberships(setting, simulation),
         replacements(setting, simulation),
         collectives(&memberships, simulation),
-        leases(setting, simulation) {}
+        leases(setting, simulation),
+        store(setting, simulation) {}
 
   Memberships memberships;
   Replacements replacements;
   CollectiveChecks collectives;
   LeaseChecks leases;
+  StoreChecks store;
   CallResults results;
   uint64_t node_calls = 0;  // that have arrived at a daemon
   uint64_t commits = 0;     // that members have reported

@@ -69,6 +69,8 @@ void DrawMore(Setting* setting) {
   setting->endless_groups = setting->passing_groups && endless.Chance(0.3);
   Random liar(setting->seed, "lying launcher");
   setting->lying_launcher = !setting->leftovers && liar.Chance(0.2);
+  Random store(setting->seed, "store");
+  setting->store = !setting->leftovers && !setting->split && store.Chance(0.5);
 }
 
 }  // namespace
@@ -121,6 +123,7 @@ std::string Setting::Describe() const {
   if (slow_starts) words.push_back("slow starts");
   if (passing_groups) words.push_back(endless_groups ? "groups without end" : "passing groups");
   if (lying_launcher) words.push_back("a lying launcher");
+  if (store) words.push_back("the store");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults, " faults: ",
                       words.empty() ? "a bad network only" : absl::StrJoin(words, ", "));

@@ -57,6 +57,7 @@ struct Setting {
   bool passing_groups = false;      // programs release groups and create them again,
   bool endless_groups = false;      // or name another one at each step
   bool lying_launcher = false;      // a stranger reports processes that do not exist
+  bool store = false;               // programs use the job's store
   uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 
   // Returns whether the schedule has no event that may fail a call: every call succeeds in the end.

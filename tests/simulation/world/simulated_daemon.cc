@@ -12,6 +12,8 @@
 #include "common/rpc/overloaded.h"
 #include "server/service/conversion/event_conversion.h"
 #include "server/service/conversion/request_conversion.h"
+#include "server/service/conversion/store_request_conversion.h"
+#include "server/service/conversion/store_response_conversion.h"
 #include "tests/simulation/world/stranger.h"
 
 namespace muster::simulation {
@@ -41,11 +43,12 @@ std::string SnapshotOf(const core::JobStatus& status) {
 }  // namespace
 
 Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock,
-               SimulationState* simulation, Sink* sink)
+               SimulationState* simulation, Sink* sink, StoreSink* store_sink)
     : id_(id),
       wall_clock_(wall_clock),
       simulation_(simulation),
       sink_(sink),
+      store_sink_(store_sink),
       core_(tape_.Options(std::move(options), Now())) {}
 
 core::Effects Daemon::Put(WaiterId id, const core::Input& input, const journal::KeptRequest* kept) {
@@ -102,6 +105,26 @@ void Daemon::Cancel(WaiterId waiter) {
 
 void Daemon::CloseStream(WaiterId stream) {
   if (streams_.erase(stream) > 0) Apply(Put(stream, core::StreamClosed()));
+}
+
+void Daemon::ReceiveStore(WaiterId stream, const v1::StoreRequest& request) {
+  if (request.has_open()) store_streams_.insert(stream);
+  if (store_streams_.count(stream) == 0) return;  // the daemon has ended it
+  const auto converted = service::FromProto(v1::StoreRequest(request));
+  if (!converted.ok()) {
+    return simulation_->Violation(
+        "daemon ", id_, " cannot read a request of its store: ", converted.status().ToString());
+  }
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+  Apply(Put(stream, *converted, &kept));
+}
+
+void Daemon::LeaveStore(WaiterId stream) {
+  if (store_streams_.count(stream) > 0) Apply(Put(stream, core::StoreLeft()));
+}
+
+void Daemon::CloseStore(WaiterId stream) {
+  if (store_streams_.erase(stream) > 0) Apply(Put(stream, core::StreamClosed()));
 }
 
 template <typename Request>
@@ -212,6 +235,7 @@ void Daemon::Apply(const core::Effects& effects) {
   }
   for (const core::Reply& reply : effects.replies) Deliver(reply);
   for (const core::StreamEvent& event : effects.events) Deliver(event);
+  for (const core::StoreMessage& message : effects.store) Deliver(message);
   for (const core::StreamEnd& end : effects.ends) Deliver(end);
   if (core_.options().min_world_size != 0) CheckReforming();
   Arm();
@@ -291,7 +315,21 @@ void Daemon::Deliver(const core::StreamEvent& event) {
   sink_->Event(event.stream, service::ToProto(*event.event, Now(), core_.options()));
 }
 
+void Daemon::Deliver(const core::StoreMessage& message) {
+  if (store_streams_.count(message.stream) == 0) {
+    return simulation_->Violation("daemon ", id_, " sends a message on stream ", message.stream,
+                                  " of its store, which has ended");
+  }
+  const auto* const answer = std::get_if<core::StoreAnswer>(&message.message);
+  if (answer != nullptr) CheckText(answer->error.message());
+  std::optional<v1::StoreResponse> wire =
+      service::WholeResponse(message.message, core_.options().store);
+  if (!wire) return simulation_->Violation("daemon ", id_, " sends what no client can read");
+  store_sink_->StoreMessage(message.stream, *std::move(wire));
+}
+
 void Daemon::Deliver(const core::StreamEnd& end) {
+  if (store_streams_.erase(end.stream) > 0) return store_sink_->StoreEnd(end.stream, end.status);
   if (streams_.erase(end.stream) == 0) {
     return simulation_->Violation("daemon ", id_, " ends stream ", end.stream, " twice");
   }

@@ -36,10 +36,19 @@ class Daemon {
     virtual void End(core::WaiterId stream, absl::Status status) = 0;
   };
 
-  // `wall_clock` is the time of the daemon's clock at the beginning of the simulation. `simulation`
-  // and `sink` must outlive this.
+  // The receiver of what the daemon sends on streams of the store, each of which ends with at most
+  // one StoreEnd().
+  class StoreSink {
+   public:
+    virtual ~StoreSink() = default;
+    virtual void StoreMessage(core::WaiterId stream, v1::StoreResponse message) = 0;
+    virtual void StoreEnd(core::WaiterId stream, absl::Status status) = 0;
+  };
+
+  // `wall_clock` is the time of the daemon's clock at the beginning of the simulation. The pointers
+  // must outlive this.
   Daemon(DaemonId id, core::Options options, absl::Time wall_clock, SimulationState* simulation,
-         Sink* sink);
+         Sink* sink, StoreSink* store_sink);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
@@ -49,6 +58,11 @@ class Daemon {
   // Ends a call or a stream whose peer has gone. Unknown ids are ignored.
   void Cancel(core::WaiterId waiter);
   void CloseStream(core::WaiterId stream);
+  // Pass on what a client of the store sends on a stream, which begins with its first message: a
+  // request; that it has left; that the stream has ended.
+  void ReceiveStore(core::WaiterId stream, const v1::StoreRequest& request);
+  void LeaveStore(core::WaiterId stream);
+  void CloseStore(core::WaiterId stream);
   // Pass on a report from a launcher, whose answer is dropped.
   void ReportExit(const v1::ReportExitRequest& report);
   void ReportProcessState(const v1::ReportProcessStateRequest& report);
@@ -70,7 +84,7 @@ class Daemon {
   void CheckReplay();
 
   // Returns the number of parked calls and open streams.
-  size_t open() const { return calls_.size() + streams_.size(); }
+  size_t open() const { return calls_.size() + streams_.size() + store_streams_.size(); }
   // Returns the epoch and how many groups are known in it, or nullopt before the first epoch.
   std::optional<std::pair<core::EpochId, size_t>> CountGroups() const;
 
@@ -96,6 +110,7 @@ class Daemon {
   void Deliver(const core::Reply& reply);
   void Deliver(const core::StreamEvent& event);
   void Deliver(const core::StreamEnd& end);
+  void Deliver(const core::StoreMessage& message);
   void CheckText(absl::string_view text);
   void CheckGivesUp(absl::string_view line);
   void CheckReforming();
@@ -110,6 +125,7 @@ class Daemon {
   const absl::Time wall_clock_;
   SimulationState* const simulation_;
   Sink* const sink_;
+  StoreSink* const store_sink_;
   journal::Tape tape_;
   core::Coordinator core_;
   bool alive_ = true;
@@ -119,6 +135,7 @@ class Daemon {
   std::optional<core::EpochId> reforming_;  // the epoch that has ended
   std::map<core::WaiterId, AnswerConversion> calls_;
   std::map<core::WaiterId, bool> streams_;  // true: Attach was answered
+  std::set<core::WaiterId> store_streams_;
   core::WaiterId next_report_ = core::WaiterId{1} << 52;
   core::WaiterId strangers_call_ = 0;
   std::set<std::string> started_;  // reported by launchers, not attached yet

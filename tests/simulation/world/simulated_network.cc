@@ -228,12 +228,18 @@ void Network::EndAtClient(const FlightPtr& flight, const absl::Status& status,
 std::shared_ptr<Network::Connection> Network::Connect(ProcessId process) {
   std::shared_ptr<Connection>& connection = connections_[process];
   if (connection != nullptr) return connection;
+  const std::optional<DaemonId> daemon = Reaches(process);
+  if (!daemon) return nullptr;
+  connection = std::make_shared<Connection>(Connection{process, *daemon});
+  return connection;
+}
+
+std::optional<DaemonId> Network::Reaches(ProcessId process) const {
   const auto route = routes_.find(process);
   if (route == routes_.end() || !IsAlive(route->second) || cut_off_.count(process) > 0) {
-    return nullptr;
+    return std::nullopt;
   }
-  connection = std::make_shared<Connection>(Connection{process, route->second});
-  return connection;
+  return route->second;
 }
 
 void Network::Route(ProcessId process, DaemonId daemon) {
@@ -250,6 +256,7 @@ bool Network::Connected(ProcessId process) const {
 }
 
 void Network::Cut(ProcessId process) {
+  if (watcher_ != nullptr) watcher_->OnCut(process);
   const std::shared_ptr<Connection> connection = connections_[process];
   if (connection == nullptr) return;
   simulation_->Trace("the connection of process ", process, " is cut");
@@ -263,6 +270,7 @@ void Network::CutOff(ProcessId process) {
 }
 
 void Network::ProcessGone(ProcessId process, absl::Duration notice) {
+  if (watcher_ != nullptr) watcher_->OnProcessGone(process, notice);
   const std::shared_ptr<Connection> connection = connections_[process];
   if (connection != nullptr) {
     CutConnection(connection, kNever, random_.Between(absl::ZeroDuration(), notice));
@@ -270,6 +278,7 @@ void Network::ProcessGone(ProcessId process, absl::Duration notice) {
 }
 
 void Network::DaemonGone(DaemonId daemon, absl::Duration notice) {
+  if (watcher_ != nullptr) watcher_->OnDaemonGone(daemon, notice);
   for (const auto& [process, connection] : connections_) {
     if (connection == nullptr || connection->daemon != daemon) continue;
     CutConnection(connection, random_.Between(absl::ZeroDuration(), notice), kNever);

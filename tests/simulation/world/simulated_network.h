@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -50,6 +51,16 @@ class WireTap {
   virtual void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) = 0;
 };
 
+// An observer of the ends of connections.
+class ConnectionWatcher {
+ public:
+  virtual ~ConnectionWatcher() = default;
+  virtual void OnCut(ProcessId process) = 0;
+  // One end has ended. The other end notices within `notice`.
+  virtual void OnProcessGone(ProcessId process, absl::Duration notice) = 0;
+  virtual void OnDaemonGone(DaemonId daemon, absl::Duration notice) = 0;
+};
+
 // A network that behaves as gRPC does. Each process has one connection, to the daemon that the
 // coordinator's name resolves to. If a connection is cut, messages in flight are lost, and each end
 // notices on its own. Unary calls and cancels overtake one another; the events of a stream do not.
@@ -60,6 +71,8 @@ class Network : public Process::Wire, public Daemon::Sink {
   Network(uint64_t seed, SimulationState* simulation, WireTap* tap);
 
   void set_conditions(const NetworkConditions& conditions) { conditions_ = conditions; }
+  const NetworkConditions& conditions() const { return conditions_; }
+  void set_watcher(ConnectionWatcher* watcher) { watcher_ = watcher; }
 
   // Refuses larger answers from now on.
   void set_most_bytes(size_t bytes) { most_bytes_ = bytes; }
@@ -73,6 +86,8 @@ class Network : public Process::Wire, public Daemon::Sink {
   void Route(ProcessId process, DaemonId daemon);
   DaemonId RouteOf(ProcessId process) const;
   bool Connected(ProcessId process) const;
+  // Returns the daemon that a new connection of the process would go to, or nullopt if none works.
+  std::optional<DaemonId> Reaches(ProcessId process) const;
 
   // Runs `event` once, just after a daemon has sent its next successful answer to a call. At that
   // time, some of the answers of one step have arrived and others have not.
@@ -152,6 +167,7 @@ class Network : public Process::Wire, public Daemon::Sink {
 
   SimulationState* const simulation_;
   WireTap* const tap_;
+  ConnectionWatcher* watcher_ = nullptr;
   Random random_;
   NetworkConditions conditions_;
   std::map<ProcessId, Process*> processes_;

@@ -13,6 +13,7 @@
 namespace muster::core {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -173,6 +174,77 @@ TEST(VerdictTest, TheHolderOfALeaseIsBlamedForItsWaiters) {
   EXPECT_THAT(verdict.text,
               StartsWith("rank 1 (node 'n0', host h, pid 101) has held lease 'unpack' "
                          "of the job for 3m: it is in read() of /data/x"));
+}
+
+// Returns the job of AllButRank3(), in which rank 3 waits in the store.
+JobStatus Rank3InStore() {
+  JobStatus job = AllButRank3();
+  job.members[3].missing_in_store = "key 'k' has not been set";
+  job.members[3].in_store_for = absl::Seconds(41);
+  job.store_waits.push_back({"key 'k' has not been set", {3}, {}, 0, absl::Seconds(41)});
+  return job;
+}
+
+TEST(VerdictTest, ARankThatWaitsInTheStoreIsBlamedWithWhatItLacks) {
+  const std::string text = absl::StrCat(
+      "rank 3 (node 'n1', host h, pid 103) has not come to Barrier('step 812') op 812 of the "
+      "world: "
+      "it has waited 41s in the store: key 'k' has not been set",
+      kLast, "; 3 others wait for 5m");
+  for (const RankObservation& seen : {Observation(3, ProcessCondition::kSleeping, "futex"),
+                                      Observation(3, ProcessCondition::kSleeping, "epoll_wait"),
+                                      Observation(3, ProcessCondition::kUnknown)}) {
+    const Verdict verdict = Judge(Rank3InStore(), {seen}, kBothAnswer);
+    EXPECT_EQ(NameOf(verdict.kind), "in-store");
+    EXPECT_EQ(verdict.text, text);
+  }
+  EXPECT_EQ(Judge(Rank3InStore(), {}, {}).text, text);
+}
+
+// Another thread of the process waits in the store, or no thread runs.
+TEST(VerdictTest, WhatElseHoldsARankUpCountsMoreThanItsWaitInTheStore) {
+  const Verdict reads =
+      Judge(Rank3InStore(), {Observation(3, ProcessCondition::kSleeping, "read", "/data/x")},
+            kBothAnswer);
+  EXPECT_EQ(reads.kind, VerdictKind::kInACall);
+  EXPECT_THAT(reads.text, HasSubstr("it is in read() of /data/x (in the store for 41s (key 'k' has "
+                                    "not been set), last completed "));
+  EXPECT_EQ(Judge(Rank3InStore(), {Observation(3, ProcessCondition::kStopped)}, kBothAnswer).kind,
+            VerdictKind::kStopped);
+  EXPECT_EQ(Judge(Rank3InStore(), {}, {{"n1", false, {NameOfProcess(3)}}}).kind,
+            VerdictKind::kSilentNode);
+}
+
+TEST(VerdictTest, IfRanksWaitOnlyInTheStoreARankThatDoesNotWaitIsNamed) {
+  JobStatus job = Running(3);
+  for (const uint32_t rank : {0, 1}) {
+    job.members[rank].missing_in_store = "key 'k' has not been set";
+    job.members[rank].in_store_for = absl::Seconds(41);
+  }
+  job.store_waits.push_back({"key 'k' has not been set", {0, 1}, {}, 0, absl::Seconds(41)});
+  const std::string wait = "ranks 0-1 have waited 41s in the store: key 'k' has not been set";
+  const std::string rank2 = "; rank 2 (node 'n1', host h, pid 102) does not wait: ";
+  const Verdict busy = Judge(job, {Observation(2, ProcessCondition::kComputing)}, kBothAnswer);
+  EXPECT_EQ(busy.kind, VerdictKind::kInStore);
+  EXPECT_THAT(busy.text, StartsWith(absl::StrCat(wait, rank2, "it computes (0 % of a processor)")));
+  const Verdict stopped = Judge(job, {Observation(2, ProcessCondition::kStopped)}, kBothAnswer);
+  EXPECT_EQ(stopped.kind, VerdictKind::kStopped);
+  EXPECT_THAT(stopped.text, StartsWith(absl::StrCat(wait, rank2, "it is stopped; ")));
+  job.members[2].state = MemberState::kLeft;
+  job.store_waits.push_back({"key 'j' has not been set", {1}, {}, 0, absl::Seconds(1)});
+  EXPECT_EQ(Judge(job, {}, kBothAnswer).text, absl::StrCat(wait, "; 1 more wait in the store"));
+}
+
+// Programs of PyTorch do not use Muster. Their launchers wait in the store for them.
+TEST(VerdictTest, TheWaitOfALauncherIsNamedBeforeAnyProcessJoins) {
+  JobStatus job;
+  job.world_size = 2;
+  job.reason = "0 of 2 members have joined";
+  job.store_waits.push_back(
+      {"key 'default_pg/0' has not been set", {}, {"n0", "n1"}, 0, absl::Seconds(41)});
+  EXPECT_THAT(Judge(job, {Observation(0, ProcessCondition::kSleeping, "futex")}, kBothAnswer).text,
+              EndsWith("it is in futex(); the launchers of node 'n0', node 'n1' have waited 41s in "
+                       "the store: key 'default_pg/0' has not been set"));
 }
 
 TEST(VerdictTest, ARankThatHasNotCalledLeaveIsNamed) {

@@ -1,9 +1,13 @@
+#include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/core/api/describe.h"
 #include "tests/server/core/harness.h"
 
 // The store as a part of the coordinator: who may have a stream, and what ends it.
@@ -11,6 +15,7 @@ namespace muster::core {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class StoreJobTest : public ::testing::Test {
  protected:
@@ -51,12 +56,27 @@ class StoreJobTest : public ::testing::Test {
     return answers;
   }
 
+  // Lets these clients confirm all that they are sent.
+  void DeliverAll(Harness* h, const std::vector<WaiterId>& streams) {
+    std::map<WaiterId, uint64_t> sent;
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (const StoreMessage& message : std::exchange(messages_, {})) ++sent[message.stream];
+      for (const WaiterId stream : streams) {
+        if (sent[stream] == confirmed_[stream]) continue;
+        busy = true;
+        Send(h, stream, {StoreConfirm{confirmed_[stream] = sent[stream]}});
+      }
+    }
+  }
+
   static StoreRequest Set(uint64_t id, const std::string& key, const std::string& value) {
     return {StoreOperation{id, {}, StoreSet{key, std::make_shared<std::string>(value)}}};
   }
 
   const std::string id_ = std::string(16, 's');
   std::vector<StoreMessage> messages_;
+  std::map<WaiterId, uint64_t> confirmed_;
 };
 
 TEST_F(StoreJobTest, AClientIsServedBesideTheJob) {
@@ -133,6 +153,94 @@ TEST_F(StoreJobTest, ALongWaitIsReportedWithItsRanksAndAgainWhenItHasDoubled) {
   h.Advance(absl::Hours(1));
   EXPECT_EQ(reports().size(), 2u);
   EXPECT_TRUE(h.coordinator().GetStatus(h.now()).store_waits.empty());
+}
+
+TEST_F(StoreJobTest, WaitsForTheSameThingAreReportedTogether) {
+  Harness h(2);
+  h.Formed(2);
+  std::vector<WaiterId> streams;
+  const auto open = [&](char name, const std::function<void(StoreOpen*)>& change) {
+    StoreOpen message = OpenOf(std::string(16, name));
+    change(&message);
+    streams.push_back(Open(&h, message));
+  };
+  open('a', [](StoreOpen* o) { o->rank = 5; });
+  open('b', [](StoreOpen* o) { o->rank = 3; });
+  open('c', [](StoreOpen* o) { o->launcher = true, o->node = "n1"; });
+  open('d', [](StoreOpen*) {});
+  open('e', [](StoreOpen* o) { o->rank = 7; });
+  DeliverAll(&h, streams);
+  for (size_t i = 0; i < 4; ++i) Send(&h, streams[i], {StoreOperation{1, {}, StoreGet{"k"}}});
+  h.Advance(absl::Seconds(1));
+  Send(&h, streams[4], {StoreOperation{1, {}, StorePop{"q"}}});
+  h.Advance(absl::Seconds(40));
+  const std::vector<StoreWaiters> waits = h.coordinator().GetStatus(h.now()).store_waits;
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_EQ(waits[0].age, absl::Seconds(41));
+  EXPECT_EQ(
+      DescribeStoreWaiters(waits[0], {}),
+      "ranks 3,5 and the launcher of node 'n1' and a client without a rank have waited 41s in "
+      "the store: key 'k' has not been set");
+  EXPECT_EQ(DescribeStoreWaiters(waits[1], {}),
+            "rank 7 has waited 40s in the store: queue 'q' has had no element to pop");
+}
+
+TEST_F(StoreJobTest, KeysInReportsArePrintableAndShort) {
+  Harness h(2);
+  const WaiterId stream = Open(&h, OpenOf(id_));
+  Send(&h, stream,
+       {StoreOperation{1, {}, StoreGet{"a\n\033[2J\xff" + std::string(127, 'x') + "y"}}});
+  const std::string what = h.coordinator().GetStatus(h.now()).store_waits.at(0).what;
+  EXPECT_EQ(what, "key 'a??[2J?" + std::string(121, 'x') + "...' has not been set");
+  Send(&h, stream, {StoreOperation{2, {}, StoreGet{std::string(127, 'x') + "\u00e9"}}});
+  EXPECT_EQ(h.coordinator().GetStatus(h.now()).store_waits.at(1).what,
+            "key '" + std::string(127, 'x') + "...' has not been set");
+}
+
+// A client names the rank of its first epoch. The process may have another one by now.
+TEST_F(StoreJobTest, AMemberIsReportedWithItsRankInTheJob) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  StoreOpen open = OpenOf(p[1].identity.incarnation);
+  open.rank = 7;
+  Send(&h, Open(&h, open), {StoreOperation{1, {}, StoreGet{"k"}}});
+  h.Advance(absl::Seconds(41));
+  const JobStatus status = h.coordinator().GetStatus(h.now());
+  ASSERT_EQ(status.store_waits.size(), 1u);
+  EXPECT_EQ(status.store_waits[0].ranks, std::vector<uint32_t>{1});
+  EXPECT_EQ(status.members[0].missing_in_store, "");
+  EXPECT_EQ(status.members[1].missing_in_store, "key 'k' has not been set");
+  EXPECT_EQ(status.members[1].in_store_for, absl::Seconds(41));
+}
+
+TEST_F(StoreJobTest, ACollectiveThatTimesOutSaysThatTheMissingRankWaitsInTheStore) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const WaiterId stream = Open(&h, OpenOf(p[1].identity.incarnation));
+  Send(&h, stream, {StoreOperation{1, absl::Hours(1), StoreGet{"k"}}});
+  h.Advance(absl::Seconds(11));
+  const WaiterId barrier = h.Barrier(p[0], "x", absl::Seconds(30));
+  h.Advance(absl::Seconds(30));
+  EXPECT_THAT(h.StatusOf(barrier).ToString(),
+              HasSubstr(", in the store for 41s (key 'k' has not been set), "));
+  Send(&h, stream, Set(2, "k", "v"));
+  const WaiterId again = h.Barrier(p[0], "x", absl::Seconds(30));
+  h.Advance(absl::Seconds(30));
+  EXPECT_THAT(h.StatusOf(again).ToString(), Not(HasSubstr("in the store")));
+}
+
+// Its call is what the others see of it.
+TEST_F(StoreJobTest, ARankThatIsInACallIsNotSaidToWaitInTheStore) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  const WaiterId stream = Open(&h, OpenOf(p[1].identity.incarnation));
+  Send(&h, stream, {StoreOperation{1, absl::Hours(1), StoreGet{"k"}}});
+  h.Acquire(p[2], "work", 1);
+  h.Acquire(p[1], "work", 1);
+  const WaiterId barrier = h.Barrier(p[0], "x", absl::Seconds(30));
+  h.Advance(absl::Seconds(30));
+  EXPECT_THAT(h.StatusOf(barrier).ToString(), HasSubstr(", in AcquireLease('work') for 30s"));
+  EXPECT_THAT(h.StatusOf(barrier).ToString(), Not(HasSubstr("in the store")));
 }
 
 TEST_F(StoreJobTest, AQueueIsLimited) {

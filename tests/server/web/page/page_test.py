@@ -107,7 +107,7 @@ class PageTest(unittest.TestCase):
 
     def test_waits_in_the_store(self):
         status = Status(8)
-        status.content["storeWaits"] = [{"what": "key 'port' has not been set", "ranks": [[3, 3], [5, 5]], "others": 1, "since": 1000}]
+        status.content["storeWaits"] = [{"what": "key 'port' has not been set", "ranks": [[3, 3], [5, 5]], "launchers": ["n1"], "others": 1, "since": 1000}]
         self.open(status)
         self.until_text("#waits", "key 'port' has not been set")
         self.assertIn("ranks 3, 5 and 1 process without a rank", self.text("#waits"))
@@ -160,7 +160,7 @@ class PageTest(unittest.TestCase):
         status.content["leases"] = [{"title": evil, "holder": evil, "holderRank": None, "waiters": 1, "since": 4000}]
         status.content["timeline"].append([1000, 2, evil])
         status.content["oddities"] = status.content["disagreements"] = [evil]
-        status.content["storeWaits"] = [{"what": evil, "ranks": [[3, 3]], "others": 0, "since": 1000}]
+        status.content["storeWaits"] = [{"what": evil, "ranks": [[3, 3]], "launchers": [evil], "others": 0, "since": 1000}]
         status.content["verdict"] = {"text": evil, "when": 1000}
         self.open(status, "#rank-3")
         self.until_text("#detail", "<img src=x")
