@@ -44,13 +44,14 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
       child_signal_fd_(ChildSignalFd()),
       coordinator_(starter, loop, &signals_,
                    [this](const ProcessEnd& end) { OnCoordinatorGivenUp(end); }),
+      store_(&plan_),
       mpi_(MakeMpiServer(&plan_, loop,
                          {[this](const std::string& text) { Say(text); },
                           [this](int local_rank) { OnExpelled(local_rank); },
                           [this](int local_rank, const MpiFault& fault) {
                             recovery_.OnMpiFault(local_rank, fault);
                           }})),
-      torch_(&plan_, loop, [this](const std::string& text) { Say(text); }),
+      torch_(&plan_, &store_, loop, [this](const std::string& text) { Say(text); }),
       ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(), &torch_,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
       outcome_(plan_.job, node_),
@@ -76,6 +77,7 @@ absl::Status Supervisor::Run() {
   AwaitBundle();
   EndLeftovers();
   torch_.Close();
+  store_.Close();  // or the coordinator would wait for it in its drain
   StopCoordinator();
   return started;
 }
