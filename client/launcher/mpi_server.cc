@@ -8,12 +8,12 @@
 
 namespace muster::launcher {
 
-std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, EventLoop* loop,
-                                         MpiServer::Handlers handlers) {
+std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, JobStoreClient* store,
+                                         EventLoop* loop, MpiServer::Handlers handlers) {
   if (plan->pmi == Pmi::kPmix) {
-    return std::make_unique<PmixServer>(plan, loop, std::move(handlers));
+    return std::make_unique<PmixServer>(plan, store, loop, std::move(handlers));
   }
-  return std::make_unique<PmiServer>(plan, loop, std::move(handlers));
+  return std::make_unique<PmiServer>(plan, store, loop, std::move(handlers));
 }
 
 std::string MpiRefusal(const JobPlan& plan) {

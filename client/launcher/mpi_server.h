@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/launcher/job_store_client.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
@@ -28,6 +29,8 @@ class MpiServer {
     std::function<void(int local_rank)> on_expelled;
     // Ranks wait for this one, whose process ended with status 0 before.
     std::function<void(int local_rank, const MpiFault& fault)> on_fault;
+    // The world has ended on another node, for this reason, and with this code of MPI_Abort().
+    std::function<void(const std::string& why, std::optional<int> code)> on_world_ended;
   };
 
   virtual ~MpiServer() = default;
@@ -45,6 +48,12 @@ class MpiServer {
   // the process has been reaped.
   virtual std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) = 0;
 
+  // Tells the other nodes of the world, if there are any, that it has ended here, and why: a
+  // sentence. `code` is that of MPI_Abort().
+  virtual void EndWorld(const std::string& why, std::optional<int> code) = 0;
+  // Blocks until the other nodes can know what they were told, for at most five seconds.
+  virtual void Flush() = 0;
+
   // Removes the server's files, in a process that is about to exit without destructors.
   virtual void RemoveFiles() {}
 
@@ -57,8 +66,8 @@ class MpiServer {
 
 // Returns the server that the plan asks for, or one that does nothing. All pointers must outlive
 // it.
-std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, EventLoop* loop,
-                                         MpiServer::Handlers handlers);
+std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, JobStoreClient* store,
+                                         EventLoop* loop, MpiServer::Handlers handlers);
 
 // Why every MPI_Init() is refused, or "".
 std::string MpiRefusal(const JobPlan& plan);

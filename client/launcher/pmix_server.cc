@@ -83,8 +83,13 @@ pmix::Request CopyOf(const MusterPmixRequest& given) {
 
 }  // namespace
 
-PmixServer::PmixServer(const JobPlan* plan, EventLoop* loop, Handlers handlers)
+PmixServer::PmixServer(const JobPlan* plan, JobStoreClient* /*store*/, EventLoop* loop,
+                       Handlers handlers)
     : plan_(*plan), loop_(loop), handlers_(std::move(handlers)) {}
+
+void PmixServer::EndWorld(const std::string& /*why*/, std::optional<int> /*code*/) {}
+
+void PmixServer::Flush() {}
 
 PmixServer::~PmixServer() {
   if (library_ != nullptr) {

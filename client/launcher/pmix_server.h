@@ -27,7 +27,7 @@ namespace muster::launcher {
 class PmixServer : public MpiServer {
  public:
   // All pointers must outlive this object.
-  PmixServer(const JobPlan* plan, EventLoop* loop, Handlers handlers);
+  PmixServer(const JobPlan* plan, JobStoreClient* store, EventLoop* loop, Handlers handlers);
   ~PmixServer() override;
   PmixServer(const PmixServer&) = delete;
   PmixServer& operator=(const PmixServer&) = delete;
@@ -36,6 +36,8 @@ class PmixServer : public MpiServer {
   absl::Status BeginWorld() override;
   absl::StatusOr<MpiAccess> Connect(int local_rank) override;
   std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) override;
+  void EndWorld(const std::string& why, std::optional<int> code) override;
+  void Flush() override;
   void RemoveFiles() override;
 
   bool HasJoined(int local_rank) const override {

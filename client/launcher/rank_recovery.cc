@@ -33,6 +33,8 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
   // The rank's last output is printed before the launcher's messages about its end.
   starter_->Ended(place->local_rank, rank_end, outcome_->failure_elsewhere());
   if (group_) return group_->Hold({place, rank_end});
+  // It was signalled, and has left MPI without the others.
+  if (ending && mpi_fault) EndMpiWorld(rank_end);
   Settle(place, rank_end, MayRestartGroup());
 }
 
@@ -54,6 +56,7 @@ void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart
   }
   outcome_->Add(end);
   if (!fatal) return;
+  EndMpiWorld(end);
   // After MPI_Abort() the other ranks have nothing to report.
   shutdown_->BeginFailure(DescribeEnd(end),
                           end.aborted() ? absl::ZeroDuration() : plan_.failure_wait);
@@ -68,7 +71,13 @@ void RankRecovery::OnMpiFault(int local_rank, const MpiFault& fault) {
   RankEnd* const end = outcome_->Find(ranks_->At(local_rank).pid);
   if (end == nullptr || end->after_our_signal) return;  // it is about to be replaced, or was ended
   end->mpi_fault = fault;
+  EndMpiWorld(*end);
   if (shutdown_->running()) shutdown_->BeginFailure(DescribeEnd(*end));
+}
+
+void RankRecovery::EndMpiWorld(const RankEnd& end) {
+  mpi_->EndWorld(outcome_->Sentence(end),
+                 end.aborted() ? end.mpi_fault->code : std::optional<int>());
 }
 
 void RankRecovery::OnLosses() {

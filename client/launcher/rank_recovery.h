@@ -58,6 +58,8 @@ class RankRecovery {
   void Settle(RankTable::Place* place, RankEnd end, bool may_restart_group);
   void ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal);
   void OnEndWithoutLeave(RankEnd* end);
+  // Tells the other nodes of an MPI world that it has ended here, because of this rank.
+  void EndMpiWorld(const RankEnd& end);
 
   // Restart of one rank.
   bool MayRestart(const RankTable::Place& place) const;

@@ -45,11 +45,14 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
       coordinator_(starter, loop, &signals_,
                    [this](const ProcessEnd& end) { OnCoordinatorGivenUp(end); }),
       store_(&plan_),
-      mpi_(MakeMpiServer(&plan_, loop,
+      mpi_(MakeMpiServer(&plan_, &store_, loop,
                          {[this](const std::string& text) { Say(text); },
                           [this](int local_rank) { OnExpelled(local_rank); },
                           [this](int local_rank, const MpiFault& fault) {
                             recovery_.OnMpiFault(local_rank, fault);
+                          },
+                          [this](const std::string& why, std::optional<int> code) {
+                            OnWorldEnded(why, code);
                           }})),
       torch_(&plan_, &store_, loop, [this](const std::string& text) { Say(text); }),
       ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(), &torch_,
@@ -73,6 +76,7 @@ absl::Status Supervisor::Run() {
   if (!started.ok()) shutdown_.OnNotStarted();
   while (started.ok() && Active()) Step();
   link_.Flush();
+  mpi_->Flush();
   recovery_.OnLosses();
   AwaitBundle();
   EndLeftovers();
@@ -199,6 +203,13 @@ void Supervisor::OnJobFailed(const std::string& reason) {
   if (!shutdown_.running() || !Active()) return;
   outcome_.FailedElsewhere(reason);
   shutdown_.BeginFailure("the job has failed");
+}
+
+// Ranks here may have failed since then, for want of the others.
+void Supervisor::OnWorldEnded(const std::string& why, std::optional<int> code) {
+  outcome_.WorldEndedElsewhere(why, code);
+  if (!shutdown_.running() || !Active()) return;
+  shutdown_.BeginFailure(why, code ? absl::ZeroDuration() : plan_.failure_wait);
 }
 
 void Supervisor::OnExpelled(int local_rank) {
