@@ -15,6 +15,7 @@
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/pmi/mpi_ranks.h"
+#include "client/launcher/pmi/world_nodes.h"
 #include "client/launcher/process/event_loop.h"
 
 namespace muster::launcher {
@@ -29,8 +30,8 @@ class MpiServer {
     std::function<void(int local_rank)> on_expelled;
     // Ranks wait for this one, whose process ended with status 0 before.
     std::function<void(int local_rank, const MpiFault& fault)> on_fault;
-    // The world has ended on another node, for this reason, and with this code of MPI_Abort().
-    std::function<void(const std::string& why, std::optional<int> code)> on_world_ended;
+    // The world has ended on another node.
+    std::function<void(const pmi::WorldEnd& end)> on_world_ended;
   };
 
   virtual ~MpiServer() = default;
@@ -48,9 +49,10 @@ class MpiServer {
   // the process has been reaped.
   virtual std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) = 0;
 
-  // Tells the other nodes of the world, if there are any, that it has ended here, and why: a
-  // sentence. `code` is that of MPI_Abort().
-  virtual void EndWorld(const std::string& why, std::optional<int> code) = 0;
+  // Tells the other nodes of the world, if there are any, that it has ended here.
+  virtual void EndWorld(const pmi::WorldEnd& end) = 0;
+  // Tells the other nodes, which start their ranks again, that this one does not.
+  virtual void RefuseRestart(const std::string& why) = 0;
   // Blocks until the other nodes can know what they were told, for at most five seconds.
   virtual void Flush() = 0;
 

@@ -125,8 +125,12 @@ void PmiServer::BeginExchange(const pmi::Values& puts) {
   link_->Begin(kBarrier, std::move(nodes), pmi::SerializeValues(puts));
 }
 
-void PmiServer::EndWorld(const std::string& why, std::optional<int> code) {
-  if (link_) link_->End(why, code);
+void PmiServer::EndWorld(const pmi::WorldEnd& end) {
+  if (link_) link_->End(end);
+}
+
+void PmiServer::RefuseRestart(const std::string& why) {
+  if (link_) link_->RefuseRestart(why);
 }
 
 void PmiServer::Flush() {

@@ -33,7 +33,8 @@ class PmiServer : public MpiServer {
   absl::StatusOr<MpiAccess> Connect(int local_rank) override;
   void CloseRankEnd(int local_rank) override;
   std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) override;
-  void EndWorld(const std::string& why, std::optional<int> code) override;
+  void EndWorld(const pmi::WorldEnd& end) override;
+  void RefuseRestart(const std::string& why) override;
   void Flush() override;
 
   bool HasJoined(int local_rank) const override {

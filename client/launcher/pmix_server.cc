@@ -87,7 +87,9 @@ PmixServer::PmixServer(const JobPlan* plan, JobStoreClient* /*store*/, EventLoop
                        Handlers handlers)
     : plan_(*plan), loop_(loop), handlers_(std::move(handlers)) {}
 
-void PmixServer::EndWorld(const std::string& /*why*/, std::optional<int> /*code*/) {}
+void PmixServer::EndWorld(const pmi::WorldEnd& /*end*/) {}
+
+void PmixServer::RefuseRestart(const std::string& /*why*/) {}
 
 void PmixServer::Flush() {}
 

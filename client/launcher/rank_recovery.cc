@@ -42,7 +42,7 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
 void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart_group) {
   const bool failed = !end.well() && shutdown_->running();
   if (failed && may_restart_group) {
-    group_.emplace(&plan_, ranks_, link_, outcome_, starter_, HeldEnd{place, end});
+    group_.emplace(&plan_, ranks_, link_, outcome_->Sentence(end), starter_, HeldEnd{place, end});
     return;
   }
   const bool restarts = failed && MayRestart(*place);
@@ -75,9 +75,15 @@ void RankRecovery::OnMpiFault(int local_rank, const MpiFault& fault) {
   if (shutdown_->running()) shutdown_->BeginFailure(DescribeEnd(*end));
 }
 
+bool RankRecovery::OnWorldRestart(const std::string& why) {
+  if (group_) return true;
+  if (!shutdown_->running() || !MayRestartGroup()) return false;
+  group_.emplace(&plan_, ranks_, link_, why, starter_, std::nullopt);
+  return true;
+}
+
 void RankRecovery::EndMpiWorld(const RankEnd& end) {
-  mpi_->EndWorld(outcome_->Sentence(end),
-                 end.aborted() ? end.mpi_fault->code : std::optional<int>());
+  mpi_->EndWorld({outcome_->Sentence(end), end.aborted() ? end.mpi_fault->code : std::nullopt});
 }
 
 void RankRecovery::OnLosses() {
@@ -114,8 +120,7 @@ bool RankRecovery::MayRestart(const RankTable::Place& place) const {
   if (!mpi_->HasJoined(place.local_rank)) return true;
   starter_->Say(absl::StrCat("rank ", place.rank,
                              " cannot be restarted alone, because a new process cannot take its "
-                             "place in MPI; --restart=group restarts all ranks of a job on one "
-                             "node"));
+                             "place in MPI; --restart=group restarts all ranks"));
   return false;
 }
 
@@ -154,7 +159,9 @@ bool RankRecovery::MayRestartGroup() const {
 }
 
 void RankRecovery::StepGroup() {
-  switch (group_->Step()) {
+  const GroupRestart::Next next = group_->Step();
+  if (group_->ending()) mpi_->EndWorld({group_->cause(), std::nullopt, /*restarts=*/true});
+  switch (next) {
     case GroupRestart::Next::kStep:
       return;
     case GroupRestart::Next::kOneByOne:
@@ -184,13 +191,17 @@ void RankRecovery::CancelGroup() {
 
 void RankRecovery::StartGroup() {
   ++restart_count_;
-  RankEnd failure = TakeHeldEnds().front().end;
+  const std::string what = group_->cause();
+  const bool failed_here = group_->failed_here();
+  const std::vector<HeldEnd> held = TakeHeldEnds();
   const absl::Status started = ranks_->StartAll();
   link_->PublishRanks();
-  failure.forgiven = started.ok();
   if (started.ok()) outcome_->ForgetCleanEnds();
-  outcome_->Add(failure);
-  const std::string what = outcome_->Sentence(failure);
+  if (failed_here) {
+    RankEnd failure = held.front().end;
+    failure.forgiven = started.ok();
+    outcome_->Add(failure);
+  }
   if (!started.ok()) return shutdown_->BeginFailure(absl::StrCat(what, "; ", started.message()));
   for (int i = 0; i < plan_.nproc_per_node; ++i) link_->ReportStarted(ranks_->At(i));
   starter_->Say(absl::StrCat(what, "; all ranks of this node (", plan_.nproc_per_node,

@@ -51,9 +51,7 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
                           [this](int local_rank, const MpiFault& fault) {
                             recovery_.OnMpiFault(local_rank, fault);
                           },
-                          [this](const std::string& why, std::optional<int> code) {
-                            OnWorldEnded(why, code);
-                          }})),
+                          [this](const pmi::WorldEnd& end) { OnWorldEnded(end); }})),
       torch_(&plan_, &store_, loop, [this](const std::string& text) { Say(text); }),
       ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(), &torch_,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
@@ -206,10 +204,15 @@ void Supervisor::OnJobFailed(const std::string& reason) {
 }
 
 // Ranks here may have failed since then, for want of the others.
-void Supervisor::OnWorldEnded(const std::string& why, std::optional<int> code) {
-  outcome_.WorldEndedElsewhere(why, code);
+void Supervisor::OnWorldEnded(const pmi::WorldEnd& end) {
+  if (end.restarts && recovery_.OnWorldRestart(end.why)) return;
+  if (end.restarts) {
+    mpi_->RefuseRestart(absl::StrCat("muster run on node ", node_,
+                                     " does not start its ranks again, after ", end.why));
+  }
+  outcome_.WorldEndedElsewhere(end.why, end.abort_code);
   if (!shutdown_.running() || !Active()) return;
-  shutdown_.BeginFailure(why, code ? absl::ZeroDuration() : plan_.failure_wait);
+  shutdown_.BeginFailure(end.why, end.abort_code ? absl::ZeroDuration() : plan_.failure_wait);
 }
 
 void Supervisor::OnExpelled(int local_rank) {

@@ -97,7 +97,7 @@ class Supervisor {
   void OnEnd(pid_t pid, int wait_status);
   void OnCoordinatorGivenUp(const ProcessEnd& end);
   void OnJobFailed(const std::string& reason);
-  void OnWorldEnded(const std::string& why, std::optional<int> code);
+  void OnWorldEnded(const pmi::WorldEnd& end);
   void OnExpelled(int local_rank);
 
   // The end of the run. AwaitBundle() blocks until a bundle about a hang is in --debug-dir, unless

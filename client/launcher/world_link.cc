@@ -30,7 +30,8 @@ void WorldLink::BeginWorld() {
   watch_.Reset();
   if (inbox_ != nullptr) loop_->Forget(inbox_->arrived.fd());
   inbox_.reset();
-  for (const std::string& key : std::exchange(own_keys_, {})) Delete(key);
+  old_keys_.merge(own_keys_);
+  own_keys_.clear();
   prefix_ = absl::StrCat("mpi/", ++generation_, "/");
   shape_ = {plan_.node_rank, plan_.RanksOfNodes(), NodeNameOf(plan_),
             absl::BytesToHexString(RandomBytes(8))};
@@ -63,8 +64,14 @@ void WorldLink::Answer(int rank, const std::optional<std::string>& data) {
   Carry(nodes_->Answer(rank, data));
 }
 
-void WorldLink::End(const std::string& why, std::optional<int> code) {
-  if (nodes_ != nullptr) Carry(nodes_->End(why, code));
+void WorldLink::End(const pmi::WorldEnd& end) {
+  if (nodes_ != nullptr) Carry(nodes_->End(end));
+}
+
+void WorldLink::RefuseRestart(const std::string& why) {
+  BeginWorld();
+  Join();
+  End({why});
 }
 
 void WorldLink::Report(const std::string& missing) { Carry(nodes_->Report(missing, SteadyNow())); }
@@ -132,6 +139,7 @@ void WorldLink::Carry(const pmi::NodesEffect& effect) {
     own_keys_.erase(prefix_ + gone->key);
     Delete(prefix_ + gone->key);
   } else if (const auto* formed = std::get_if<pmi::WorldFormed>(&effect)) {
+    for (const std::string& key : std::exchange(old_keys_, {})) Delete(key);
     handlers_.on_formed(formed->name);
   } else if (const auto* ended = std::get_if<pmi::ExchangeEnded>(&effect)) {
     exchanges_.erase(ended->exchange);
@@ -141,7 +149,7 @@ void WorldLink::Carry(const pmi::NodesEffect& effect) {
   } else if (const auto* answered = std::get_if<pmi::RankAnswered>(&effect)) {
     handlers_.on_answered(answered->rank, answered->data);
   } else if (const auto* over = std::get_if<pmi::WorldEnded>(&effect)) {
-    handlers_.on_ended(over->why, over->code);
+    handlers_.on_ended(over->end);
   } else {
     handlers_.on_broken(std::get<pmi::WorldBroken>(effect).why);
   }

@@ -33,7 +33,7 @@ class WorldLink {
         on_exchanged;
     std::function<void(int rank)> on_asked;
     std::function<void(int rank, const std::optional<std::string>& data)> on_answered;
-    std::function<void(const std::string& why, std::optional<int> code)> on_ended;
+    std::function<void(const pmi::WorldEnd& end)> on_ended;
     std::function<void(const std::string& why)> on_broken;
   };
 
@@ -44,8 +44,8 @@ class WorldLink {
   WorldLink(const WorldLink&) = delete;
   WorldLink& operator=(const WorldLink&) = delete;
 
-  // Begins a new world, whose nodes tell each other nothing before Join(). Removes the keys of the
-  // one before. Call it before the calls below.
+  // Begins a new world, whose nodes tell each other nothing before Join(). The keys of the one
+  // before are removed once all nodes are in this one. Call it before the calls below.
   void BeginWorld();
 
   // Do what WorldNodes says. The first Join() connects the client of the store; others do nothing.
@@ -54,7 +54,9 @@ class WorldLink {
   void Begin(const std::string& exchange, std::vector<int> nodes, std::string part);
   void Ask(int rank);
   void Answer(int rank, const std::optional<std::string>& data);
-  void End(const std::string& why, std::optional<int> code);
+  void End(const pmi::WorldEnd& end);
+  // Ends the next world, for which the other nodes start their ranks again.
+  void RefuseRestart(const std::string& why);
   std::string DescribeMissing() const { return nodes_->DescribeMissing(); }
   absl::Time next_report() const { return nodes_->next_report(); }
   void Report(const std::string& missing);
@@ -105,6 +107,7 @@ class WorldLink {
   std::shared_ptr<Inbox> inbox_;    // null before Join()
   Subscription watch_;
   std::set<std::string> own_keys_;  // that this node has set
+  std::set<std::string> old_keys_;  // in earlier worlds
   int unanswered_ = 0;              // changes
   absl::Status error_;
   bool told_broken_ = false;

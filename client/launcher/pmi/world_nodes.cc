@@ -26,6 +26,7 @@ absl::string_view TakeWord(absl::string_view* text, char separator) {
 
 
 constexpr char kAllNodes[] = "*";
+constexpr char kRestarts[] = "restarts";
 
 bool Contains(absl::string_view word_of_nodes, int node) {
   if (word_of_nodes == kAllNodes) return true;
@@ -133,10 +134,10 @@ void WorldNodes::ReceiveEnd(int node, const std::string& value) {
   if (token != nodes_[node].token) return;  // of an earlier launcher
   over_ = true;
   if (node == shape_.node) return;  // keys change in the same order for all nodes
-  int code = 0;
-  const bool has_code = absl::SimpleAtoi(TakeWord(&rest, '\n'), &code);
-  effects_.push_back(
-      WorldEnded{std::string(rest), has_code ? std::optional<int>(code) : std::nullopt});
+  const absl::string_view how = TakeWord(&rest, '\n');
+  WorldEnd end = {std::string(rest), std::nullopt, how == kRestarts};
+  if (int code = 0; absl::SimpleAtoi(how, &code)) end.abort_code = code;
+  effects_.push_back(WorldEnded{std::move(end)});
 }
 
 // ---- Exchanges ----
@@ -268,11 +269,13 @@ void WorldNodes::ReceiveData(int node, absl::string_view rest, absl::string_view
 
 // ---- The end ----
 
-NodesEffects WorldNodes::End(const std::string& why, std::optional<int> code) {
+NodesEffects WorldNodes::End(const WorldEnd& end) {
   if (!joined_ || over_ || std::exchange(ending_, true)) return {};
-  effects_.push_back(
-      SetKey{absl::StrCat("end/", shape_.node),
-             absl::StrCat(shape_.token, " ", code ? absl::StrCat(*code) : "-", "\n", why)});
+  const std::string how = end.restarts     ? kRestarts
+                          : end.abort_code ? absl::StrCat(*end.abort_code)
+                                           : "-";
+  effects_.push_back(SetKey{absl::StrCat("end/", shape_.node),
+                            absl::StrCat(shape_.token, " ", how, "\n", end.why)});
   return Settle(std::nullopt);
 }
 

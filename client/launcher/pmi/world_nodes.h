@@ -57,10 +57,15 @@ struct RankAnswered {
   int rank;
   std::optional<std::string> data;
 };
+// How a world ends.
+struct WorldEnd {
+  std::string why;                         // a sentence for the user
+  std::optional<int> abort_code = {};      // of MPI_Abort()
+  bool restarts = false;                   // all ranks of all nodes are started again
+};
 // The world has ended on another node.
 struct WorldEnded {
-  std::string why;          // a sentence for the user
-  std::optional<int> code;  // of MPI_Abort()
+  WorldEnd end;
 };
 // This node cannot go on in the world.
 struct WorldBroken {
@@ -121,7 +126,7 @@ class WorldNodes {
 
   // Tells the other nodes that the world has ended here. WorldEnded follows if another one has said
   // so before.
-  NodesEffects End(const std::string& why, std::optional<int> code);
+  NodesEffects End(const WorldEnd& end);
 
   // Returns for which ranks of other nodes this node waits, for the user; "" if for none.
   std::string DescribeMissing() const;

@@ -38,12 +38,15 @@ class TwoNodes {
            const std::vector<std::string>& program,
            const std::map<std::string, std::string>& env = {})
       : daemon_(TestDaemon::Start({"--world-size=4"})) {
-    for (int node = 0; node < 2; ++node) Start(node, {sizes, sizes}, flags, program, env);
+    std::vector<std::string> all = flags;
+    all.push_back("--nproc-per-node=" + sizes);
+    for (int node = 0; node < 2; ++node) Start(node, all, program, env);
   }
-  // Each node has its own value of --nproc-per-node.
-  TwoNodes(const std::vector<std::string>& sizes, const std::vector<std::string>& program)
+  // Each node has flags of its own, --nproc-per-node among them.
+  TwoNodes(const std::vector<std::vector<std::string>>& flags,
+           const std::vector<std::string>& program)
       : daemon_(TestDaemon::Start({"--world-size=4"})) {
-    for (int node = 0; node < 2; ++node) Start(node, sizes, {}, program, {});
+    for (int node = 0; node < 2; ++node) Start(node, flags[node], program, {});
   }
 
   TestDaemon& daemon() { return *daemon_; }
@@ -61,12 +64,11 @@ class TwoNodes {
   }
 
  private:
-  void Start(int node, const std::vector<std::string>& sizes, const std::vector<std::string>& flags,
+  void Start(int node, const std::vector<std::string>& flags,
              const std::vector<std::string>& program,
              const std::map<std::string, std::string>& env) {
     std::vector<std::string> words = {"run", "--nnodes=2", absl::StrCat("--node-rank=", node),
                                       absl::StrCat("--node-id=node", node == 0 ? "A" : "B"),
-                                      absl::StrCat("--nproc-per-node=", sizes[node]),
                                       absl::StrCat("--coordinator=", daemon_->address())};
     words.insert(words.end(), flags.begin(), flags.end());
     words.push_back("--");
@@ -153,6 +155,16 @@ TEST_P(MpiNodesTest, AnAbortEndsBothNodesWithItsCode) {
     EXPECT_THAT(nodes.At(node).Output(),
                 ContainsRegex("failed: rank 1 \\(pid [0-9]+, node nodeA\\) called "
                               "MPI_Abort\\(23\\)"));
+  }
+}
+
+TEST_P(MpiNodesTest, AllRanksOfBothNodesAreRestartedTogether) {
+  TwoNodes nodes = Run("2", {"--max-restarts=1", "--restart=group"}, {"mpi_rank", "kill-once"});
+  nodes.ExpectSuccess();
+  nodes.ExpectLines("passed the barrier");
+  for (int node = 0; node < 2; ++node) {
+    EXPECT_THAT(nodes.At(node).Output(),
+                HasSubstr("all ranks of this node (2) were restarted (restart 1 of at most 1)"));
   }
 }
 
@@ -261,7 +273,7 @@ TEST(PmiNodesTest, ANodeWithoutMpiIsNamed) {
 }
 
 TEST(PmiNodesTest, NodesWithDifferentFlagsAreTold) {
-  TwoNodes nodes(std::vector<std::string>{"2", "1"},
+  TwoNodes nodes({{"--nproc-per-node=2"}, {"--nproc-per-node=1"}},
                  Bash("ask 'cmd=barrier_in\\n'; ask 'cmd=finalize\\n'"));
   EXPECT_EQ(nodes.Wait(0), (Exit{false, 128 + SIGKILL}));
   EXPECT_THAT(nodes.At(0).Output(),
@@ -269,6 +281,34 @@ TEST(PmiNodesTest, NodesWithDifferentFlagsAreTold) {
                         "node nodeB, and 2,2 by those of this one; give --nnodes and "
                         "--nproc-per-node the same values on all nodes"));
   nodes.Wait(1);
+}
+
+// The second world has neither values nor barriers of the first.
+TEST(PmiNodesTest, ARestartBeginsAnEmptyWorld) {
+  TwoNodes nodes(
+      "2", {"--max-restarts=1", "--restart=group"},
+      Bash("ask \"cmd=put key=of$MUSTER_RESTART_COUNT value=$RANK\n\"; ask 'cmd=barrier_in\n'; "
+           "if [ $MUSTER_RESTART_COUNT = 0 ]; then if [ $RANK = 3 ]; then exit 5; fi; "
+           "exec sleep 1003; fi; "
+           "ask 'cmd=get key=of0\n'; ask 'cmd=get key=of1\n'; ask 'cmd=finalize\n'"));
+  nodes.ExpectSuccess();
+  nodes.ExpectLines("cmd=get_result rc=-1 msg=key_of0_not_found value=unknown\n");
+  nodes.ExpectLines("cmd=get_result rc=0 msg=success value=");
+}
+
+TEST(PmiNodesTest, ANodeThatDoesNotRestartEndsTheOther) {
+  TwoNodes nodes({{"--nproc-per-node=2", "--max-restarts=1", "--restart=group", "--failure-wait=0s"},
+                  {"--nproc-per-node=2", "--failure-wait=0s"}},
+                 Bash("ask 'cmd=barrier_in\n'; if [ $RANK = 1 ]; then exit 5; fi; "
+                      "if [ $MUSTER_RESTART_COUNT = 1 ]; then ask 'cmd=barrier_in\n'; fi; "
+                      "exec sleep 1003"));
+  EXPECT_EQ(nodes.Wait(0), (Exit{false, 75}));
+  EXPECT_EQ(nodes.Wait(1), (Exit{false, 75}));
+  EXPECT_THAT(nodes.At(0).Output(),
+              ContainsRegex("failed: muster run on node nodeB does not start its ranks again, "
+                            "after rank 1 \\(pid [0-9]+, node nodeA\\) exited with status 5"));
+  EXPECT_THAT(nodes.At(1).Output(),
+              ContainsRegex("failed: rank 1 \\(pid [0-9]+, node nodeA\\) exited with status 5"));
 }
 
 // A rank that ends in MPI while its launcher is ended by a signal takes the others with it.

@@ -70,7 +70,8 @@ class Launcher {
         happened.push_back(
             absl::StrCat("answered ", answered->rank, " ", answered->data.value_or("(none)")));
       } else if (const auto* over = std::get_if<WorldEnded>(&effect)) {
-        happened.push_back(absl::StrCat("ended ", over->code.value_or(-1), " ", over->why));
+        happened.push_back(absl::StrCat(over->end.restarts ? "restarts " : "ended ",
+                                        over->end.abort_code.value_or(-1), " ", over->end.why));
       } else {
         happened.push_back("broken: " + std::get<WorldBroken>(effect).why);
       }
@@ -283,8 +284,8 @@ TEST(WorldNodesTest, OtherSizesAreTold) {
 TEST(WorldNodesTest, TheFirstEndReachesAllNodes) {
   World world({1, 1, 1});
   world.Join();
-  world[1].Carry(world[1].nodes.End("rank 1 is gone\nfor good", std::nullopt));
-  world[2].Carry(world[2].nodes.End("rank 2 has an error", 7));  // a consequence
+  world[1].Carry(world[1].nodes.End({"rank 1 is gone\nfor good"}));
+  world[2].Carry(world[2].nodes.End({"rank 2 has an error", 7}));  // a consequence
   EXPECT_FALSE(world[2].nodes.settled());
   world.ReadAll();
   EXPECT_THAT(world[0].happened, ElementsAre("ended -1 rank 1 is gone\nfor good"));
@@ -296,14 +297,22 @@ TEST(WorldNodesTest, TheFirstEndReachesAllNodes) {
 TEST(WorldNodesTest, AnAbortHasItsCode) {
   World world({1, 1});
   world.Join();
-  world[1].Carry(world[1].nodes.End("rank 1 called MPI_Abort(5)", 5));
+  world[1].Carry(world[1].nodes.End({"rank 1 called MPI_Abort(5)", 5}));
   world.ReadAll();
   EXPECT_THAT(world[0].happened, ElementsAre("ended 5 rank 1 called MPI_Abort(5)"));
 }
 
+TEST(WorldNodesTest, ARestartReachesAllNodes) {
+  World world({1, 1});
+  world.Join();
+  world[1].Carry(world[1].nodes.End({"rank 1 is gone", std::nullopt, /*restarts=*/true}));
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened, ElementsAre("restarts -1 rank 1 is gone"));
+}
+
 TEST(WorldNodesTest, ANodeThatHasNotJoinedSaysNothing) {
   World world({1, 1});
-  EXPECT_THAT(world[0].nodes.End("rank 0 is gone", std::nullopt), IsEmpty());
+  EXPECT_THAT(world[0].nodes.End({"rank 0 is gone"}), IsEmpty());
 }
 
 // ---- Waits ----
