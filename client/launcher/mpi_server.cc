@@ -16,12 +16,6 @@ std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, JobStoreClient* st
   return std::make_unique<PmiServer>(plan, store, loop, std::move(handlers));
 }
 
-std::string MpiRefusal(const JobPlan& plan) {
-  if (plan.nnodes == 1) return "";
-  return "MPI between the nodes of a job is not offered yet; run it on one node, or start it by "
-         "the mpiexec of its MPI";
-}
-
 void CarryOut(const MpiServer::Handlers& handlers, const MpiEffect& effect) {
   if (const auto* expel = std::get_if<Expel>(&effect)) {
     handlers.on_expelled(expel->local_rank);

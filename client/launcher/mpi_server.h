@@ -71,9 +71,6 @@ class MpiServer {
 std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, JobStoreClient* store,
                                          EventLoop* loop, MpiServer::Handlers handlers);
 
-// Why every MPI_Init() is refused, or "".
-std::string MpiRefusal(const JobPlan& plan);
-
 // Passes an effect to its handler.
 void CarryOut(const MpiServer::Handlers& handlers, const MpiEffect& effect);
 

@@ -17,6 +17,7 @@
 #include "client/launcher/pmix/engine.h"
 #include "client/launcher/process/event_fd.h"
 #include "client/launcher/process/event_loop.h"
+#include "client/launcher/world_link.h"
 
 namespace muster::launcher {
 
@@ -45,9 +46,7 @@ class PmixServer : public MpiServer {
     return engine_ && engine_->HasJoined(local_rank);
   }
   bool active() const override { return engine_ && engine_->active(); }
-  absl::Time next_warning() const override {
-    return engine_ ? engine_->next_warning() : absl::InfiniteFuture();
-  }
+  absl::Time next_warning() const override;
   void Warn() override;
 
  private:
@@ -55,7 +54,10 @@ class PmixServer : public MpiServer {
   static void OnRequest(void* self, const MusterPmixRequest* request);
 
   absl::Status Start();
-  void EndWorld();
+  void CloseWorld();
+  // Returns the name of the next world, the same on all nodes.
+  std::string NextName() const;
+  WorldLink::Handlers LinkHandlers();
   absl::Status AddWorld(const std::string& name);
   std::vector<pmix::Request> TakeRequests();
   void HandleRequests();
@@ -69,6 +71,7 @@ class PmixServer : public MpiServer {
   std::string folder_;
   std::string world_;  // its name; "" if there is none
   std::optional<pmix::Engine> engine_;
+  std::optional<WorldLink> link_;  // unset if the job has one node
   EventFd arrived_;
   absl::Mutex mutex_;
   std::vector<pmix::Request> requests_ ABSL_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ WorldLink::~WorldLink() {
   if (inbox_ != nullptr) loop_->Forget(inbox_->arrived.fd());
 }
 
-void WorldLink::BeginWorld() {
+void WorldLink::BeginWorld(const std::string& name) {
   watch_.Reset();
   if (inbox_ != nullptr) loop_->Forget(inbox_->arrived.fd());
   inbox_.reset();
@@ -34,7 +34,7 @@ void WorldLink::BeginWorld() {
   own_keys_.clear();
   prefix_ = absl::StrCat("mpi/", ++generation_, "/");
   shape_ = {plan_.node_rank, plan_.RanksOfNodes(), NodeNameOf(plan_),
-            absl::BytesToHexString(RandomBytes(8))};
+            absl::BytesToHexString(RandomBytes(8)), name};
   nodes_ = std::make_unique<pmi::WorldNodes>(shape_);
   unanswered_ = 0;
   error_ = absl::OkStatus();
@@ -68,8 +68,8 @@ void WorldLink::End(const pmi::WorldEnd& end) {
   if (nodes_ != nullptr) Carry(nodes_->End(end));
 }
 
-void WorldLink::RefuseRestart(const std::string& why) {
-  BeginWorld();
+void WorldLink::RefuseRestart(const std::string& why, const std::string& name) {
+  BeginWorld(name);
   Join();
   End({why});
 }

@@ -45,8 +45,11 @@ class WorldLink {
   WorldLink& operator=(const WorldLink&) = delete;
 
   // Begins a new world, whose nodes tell each other nothing before Join(). The keys of the one
-  // before are removed once all nodes are in this one. Call it before the calls below.
-  void BeginWorld();
+  // before are removed once all nodes are in this one. `name` is WorldShape::name. Call it before
+  // the calls below.
+  void BeginWorld(const std::string& name = "-");
+  // Returns how many worlds have begun.
+  int generation() const { return generation_; }
 
   // Do what WorldNodes says. The first Join() connects the client of the store; others do nothing.
   void Join();
@@ -56,7 +59,7 @@ class WorldLink {
   void Answer(int rank, const std::optional<std::string>& data);
   void End(const pmi::WorldEnd& end);
   // Ends the next world, for which the other nodes start their ranks again.
-  void RefuseRestart(const std::string& why);
+  void RefuseRestart(const std::string& why, const std::string& name = "-");
   std::string DescribeMissing() const { return nodes_->DescribeMissing(); }
   absl::Time next_report() const { return nodes_->next_report(); }
   void Report(const std::string& missing);

@@ -111,7 +111,6 @@ void Engine::Serve(int local_rank, const Command& command, absl::Time now) {
 }
 
 void Engine::Init(int local_rank, const Command& command, absl::Time now) {
-  if (!world_.refusal.empty()) return RefuseInit(local_rank, "not_offered", world_.refusal);
   const std::optional<int> version = command.Number("pmi_version");
   if (!version) return Reject(local_rank, "an init without pmi_version");
   if (*version != 1) {

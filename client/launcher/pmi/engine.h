@@ -25,8 +25,6 @@ struct World {
   // The name of the key-value space; no spaces. Empty: NameWorld() will say.
   std::string name;
   std::string process_mapping;  // left out if it is longer than a value may be
-  // If not empty, every MPI_Init() is refused for this reason, a clause for the user.
-  std::string refusal = {};
 };
 
 // ---- What the engine's caller has to do ----

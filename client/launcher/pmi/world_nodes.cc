@@ -57,7 +57,7 @@ NodesEffects WorldNodes::Join() {
   effects_.push_back(SetKey{absl::StrCat("node/", shape_.node),
                             absl::StrCat(shape_.token, " ",
                                          absl::StrJoin(shape_.ranks_of_nodes, ","), " ",
-                                         shape_.node_name)});
+                                         shape_.name, " ", shape_.node_name)});
   return Settle(std::nullopt);
 }
 
@@ -86,6 +86,7 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   absl::string_view rest = value;
   const std::string token(TakeWord(&rest, ' '));
   const std::string ranks(TakeWord(&rest, ' '));
+  const std::string name(TakeWord(&rest, ' '));
   if (node == shape_.node) {
     // An older value may be that of a launcher that was killed.
     if (token != shape_.token && own_token_seen_) {
@@ -103,6 +104,11 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   }
   nodes_[node] = {token, std::string(rest), ""};
   view_.clear();
+  if (name != shape_.name) {
+    return Break(absl::StrCat("node ", rest, " calls this world ", name, ", and this one ",
+                              shape_.name,
+                              "; give --coordinator, --job and --pmi the same values on all nodes"));
+  }
   if (ranks != absl::StrJoin(shape_.ranks_of_nodes, ",")) {
     Break(absl::StrCat("the nodes have ", ranks, " ranks by the flags of node ", rest, ", and ",
                        absl::StrJoin(shape_.ranks_of_nodes, ","),

@@ -21,6 +21,8 @@ struct WorldShape {
   std::vector<int> ranks_of_nodes;  // how many ranks each node has. Their numbers ascend with it
   std::string node_name;            // of this node, for messages
   std::string token;                // random, new for each world of each launcher; no spaces
+  // What all nodes call the world, if it has a name before they have met; no spaces.
+  std::string name = "-";
 
   int node_count() const { return static_cast<int>(ranks_of_nodes.size()); }
   int first_rank(int of_node) const;
