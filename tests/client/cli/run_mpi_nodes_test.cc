@@ -82,6 +82,14 @@ class TwoNodes {
 
 // ---- Programs of MPI libraries ----
 
+// Returns the variables with which programs load the library. Open MPI's shared memory has a name
+// that is different on each machine, but not on each node of this test.
+std::map<std::string, std::string> EnvironmentOfNodes(const Library& library) {
+  std::map<std::string, std::string> env = Environment(library);
+  env["OMPI_MCA_btl"] = "self,tcp";
+  return env;
+}
+
 class MpiNodesTest : public ::testing::TestWithParam<Library> {
  protected:
   void SetUp() override {
@@ -91,13 +99,15 @@ class MpiNodesTest : public ::testing::TestWithParam<Library> {
   }
 
   static TwoNodes Run(const std::string& sizes, const std::vector<std::string>& flags,
-                      std::vector<std::string> program) {
+                      std::vector<std::string> program,
+                      std::map<std::string, std::string> env = {}) {
     program[0] = absl::StrCat(Programs(GetParam()), "/", program[0]);
-    return TwoNodes(sizes, flags, program, Environment(GetParam()));
+    env.merge(EnvironmentOfNodes(GetParam()));
+    return TwoNodes(sizes, flags, program, env);
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Libraries, MpiNodesTest, ::testing::Values(kDebian, kMpich, kIntel),
+INSTANTIATE_TEST_SUITE_P(Libraries, MpiNodesTest, ::testing::Values(kDebian, kMpich, kIntel, kDebiansOpenMpi, kOpenMpi),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(MpiNodesTest, ARingMeets) {
@@ -168,6 +178,20 @@ TEST_P(MpiNodesTest, AllRanksOfBothNodesAreRestartedTogether) {
   }
 }
 
+using OpenMpiNodesTest = MpiNodesTest;
+
+INSTANTIATE_TEST_SUITE_P(Libraries, OpenMpiNodesTest, ::testing::Values(kDebiansOpenMpi, kOpenMpi),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Without data in the fence, each rank asks for those of another node when it first needs them.
+TEST_P(OpenMpiNodesTest, RanksAskForDataOfOtherNodes) {
+  TwoNodes nodes = Run("2", {}, {"ring"},
+                       {{"OMPI_MCA_pmix_base_async_modex", "1"},
+                        {"OMPI_MCA_pmix_base_collect_data", "0"}});
+  nodes.ExpectSuccess();
+  nodes.ExpectLines("of 4: the ring says 6, all-reduce says 6\n");
+}
+
 // ---- Programs of Python ----
 
 TwoNodes RunPython(const std::string& script, const std::string& argument,
@@ -176,12 +200,12 @@ TwoNodes RunPython(const std::string& script, const std::string& argument,
   return TwoNodes(
       "2", {pmix ? "--pmi=pmix" : "--pmi=on"},
       {"/usr/bin/python3", Runfile("tests/client/launcher/pmi/" + script), argument},
-      Environment(library));
+      EnvironmentOfNodes(library));
 }
 
 class Mpi4pyNodesTest : public ::testing::TestWithParam<Library> {};
 
-INSTANTIATE_TEST_SUITE_P(Libraries, Mpi4pyNodesTest, ::testing::Values(kMpich, kIntel),
+INSTANTIATE_TEST_SUITE_P(Libraries, Mpi4pyNodesTest, ::testing::Values(kMpich, kIntel, kOpenMpi),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(Mpi4pyNodesTest, ObjectsReachAllRanks) {
@@ -216,8 +240,8 @@ TEST(PmiNodesTest, ValuesReachAllNodesInEachRound) {
   TwoNodes nodes("2", {},
                  Bash("ask \"cmd=put key=$RANK value=of\\\\\\\\ $RANK\\n\"; ask 'cmd=barrier_in\\n'; "
                       "for i in 0 1 2 3; do ask \"cmd=get key=$i\\n\"; done; "
-                      "ask \"cmd=put key=$RANK value=then\\n\"; ask 'cmd=barrier_in\\n'; "
-                      "for i in 0 1 2 3; do ask \"cmd=get key=$i\\n\"; done; "
+                      "ask \"cmd=put key=then$RANK value=then\\n\"; ask 'cmd=barrier_in\\n'; "
+                      "for i in 0 1 2 3; do ask \"cmd=get key=then$i\\n\"; done; "
                       "ask 'cmd=finalize\\n'"));
   nodes.ExpectSuccess();
   for (int value = 0; value < 4; ++value) {
