@@ -42,8 +42,10 @@ absl::StatusOr<internal::StoreDriver*> JobStoreClient::Connect() {
   absl::StatusOr<std::shared_ptr<CallerCredentials>> credentials =
       CallerCredentials::Load(plan_.credentials);
   if (!credentials.ok()) return credentials.status();
+  internal::StoreClientOptions options = OptionsOf(plan_);
+  incarnation_ = options.identity.incarnation;
   absl::StatusOr<std::shared_ptr<internal::StoreDriver>> driver = internal::StoreDriver::Start(
-      OptionsOf(plan_), internal::MakeGrpcStoreTransport(plan_.coordinator, *credentials));
+      std::move(options), internal::MakeGrpcStoreTransport(plan_.coordinator, *credentials));
   if (!driver.ok()) return driver.status();
   driver_ = *std::move(driver);
   return driver_.get();

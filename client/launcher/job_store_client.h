@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_LAUNCHER_JOB_STORE_CLIENT_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "client/launcher/plan/job_plan.h"
@@ -27,12 +28,16 @@ class JobStoreClient {
   // coordinator. An error says why the process cannot start it.
   absl::StatusOr<internal::StoreDriver*> Connect();
 
+  // Returns the name that other clients of the store know this one by. Empty before Connect().
+  const std::string& incarnation() const { return incarnation_; }
+
   // Leaves the store, so that the coordinator does not wait for this client. Blocks for at most a
   // second. The callbacks of operations and watches are over when it returns.
   void Close();
 
  private:
   const JobPlan& plan_;
+  std::string incarnation_;
   std::shared_ptr<internal::StoreDriver> driver_;  // null before the first use
 };
 

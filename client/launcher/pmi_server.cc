@@ -118,6 +118,12 @@ WorldLink::Handlers PmiServer::LinkHandlers() {
   return handlers;
 }
 
+void PmiServer::JoinOrLeave() {
+  if (!link_) return;
+  if (engine_->active()) return link_->Join();
+  if (link_->joined()) link_->Leave();
+}
+
 void PmiServer::BeginExchange(const pmi::Values& puts) {
   if (!link_) return CarryOut(engine_->Exchanged(pmi::Values()));
   std::vector<int> nodes(plan_.nnodes);
@@ -153,7 +159,7 @@ bool PmiServer::Read(int local_rank) {
   if (size <= 0) return false;
   const pmi::Effects effects =
       engine_->Receive(local_rank, {bytes.data(), static_cast<size_t>(size)}, SteadyNow());
-  if (link_ && engine_->active()) link_->Join();
+  JoinOrLeave();
   CarryOut(effects);
   return true;
 }

@@ -57,6 +57,8 @@ class PmiServer : public MpiServer {
   void Send(int local_rank, const std::string& line);
   void BeginExchange(const pmi::Values& puts);
   WorldLink::Handlers LinkHandlers();
+  // Tells the other nodes whether ranks of this one are in MPI.
+  void JoinOrLeave();
   void CarryOut(const pmi::Effects& effects);
   void CarryOut(const pmi::Effect& effect);
 

@@ -234,6 +234,12 @@ WorldLink::Handlers PmixServer::LinkHandlers() {
   return handlers;
 }
 
+void PmixServer::JoinOrLeave() {
+  if (!link_) return;
+  if (engine_->active()) return link_->Join();
+  if (link_->joined()) link_->Leave();
+}
+
 void PmixServer::EndWorld(const pmi::WorldEnd& end) {
   if (link_) link_->End(end);
 }
@@ -267,7 +273,7 @@ void PmixServer::HandleRequests() {
   for (const pmix::Request& request : TakeRequests()) {
     if (!engine_) continue;
     const pmix::Effects effects = engine_->Receive(request, SteadyNow());
-    if (link_ && engine_->active()) link_->Join();
+    JoinOrLeave();
     CarryOut(effects);
   }
 }

@@ -58,6 +58,8 @@ class PmixServer : public MpiServer {
   // Returns the name of the next world, the same on all nodes.
   std::string NextName() const;
   WorldLink::Handlers LinkHandlers();
+  // Tells the other nodes whether ranks of this one are in MPI.
+  void JoinOrLeave();
   absl::Status AddWorld(const std::string& name);
   std::vector<pmix::Request> TakeRequests();
   void HandleRequests();

@@ -49,8 +49,10 @@ void WorldLink::Join() {
   inbox_ = std::make_shared<Inbox>();
   loop_->Watch(inbox_->arrived.fd(), [this] { TakeEvents(); });
   Watch();
-  Carry(nodes_->Join());
+  Carry(nodes_->Join(absl::BytesToHexString(client_->incarnation())));
 }
+
+void WorldLink::Leave() { Carry(nodes_->Leave()); }
 
 void WorldLink::Begin(const std::string& exchange, std::vector<int> nodes, std::string part) {
   exchanges_.insert(exchange);
@@ -86,7 +88,7 @@ void WorldLink::Flush() {
 
 // ---- The store ----
 
-void WorldLink::Inbox::Add(std::variant<KeyChanged, Answered> event) {
+void WorldLink::Inbox::Add(Event event) {
   const std::lock_guard<std::mutex> lock(mutex);
   events.push_back(std::move(event));
   arrived.Set();
@@ -95,6 +97,9 @@ void WorldLink::Inbox::Add(std::variant<KeyChanged, Answered> event) {
 void WorldLink::Watch() {
   const absl::StatusOr<internal::StoreDriver*> driver = client_->Connect();
   if (!driver.ok()) return inbox_->Add(Answered{driver.status()});
+  (*driver)->OnClientLost([inbox = inbox_](const std::string& incarnation) {
+    inbox->Add(ClientLost{absl::BytesToHexString(incarnation)});
+  });
   const size_t prefix_size = prefix_.size();
   absl::StatusOr<Subscription> watch = (*driver)->Watch(
       prefix_, [inbox = inbox_, prefix_size](const absl::StatusOr<v1::StoreWatchEvent>& event) {
@@ -110,13 +115,17 @@ void WorldLink::Watch() {
 void WorldLink::TakeEvents() {
   const std::shared_ptr<Inbox> inbox = inbox_;  // a handler may begin a new world
   inbox->arrived.Clear();
-  std::vector<std::variant<KeyChanged, Answered>> events;
+  std::vector<Event> events;
   {
     const std::lock_guard<std::mutex> lock(inbox->mutex);
     events = std::exchange(inbox->events, {});
   }
-  for (const auto& event : events) {
+  for (const Event& event : events) {
     if (inbox != inbox_) return;
+    if (const auto* lost = std::get_if<ClientLost>(&event)) {
+      Carry(nodes_->LoseClient(lost->client));
+      continue;
+    }
     if (const auto* changed = std::get_if<KeyChanged>(&event)) {
       Carry(nodes_->Receive(changed->key, changed->value, SteadyNow()));
     } else if (const absl::Status& status = std::get<Answered>(event).status; status.ok()) {
@@ -186,8 +195,10 @@ void WorldLink::NoteError(const absl::Status& status) {
 }
 
 // A world that needs no more exchanges, such as one whose ranks compute, can do without the store.
+// But if this launcher counts as lost (ABORTED), the other nodes have ended the world.
 void WorldLink::BreakIfNeeded() {
-  const bool needed = joined() && (!nodes_->formed() || !exchanges_.empty());
+  const bool needed = joined() && (!nodes_->formed() || !exchanges_.empty() ||
+                                   absl::IsAborted(error_));
   if (error_.ok() || !needed || std::exchange(told_broken_, true)) return;
   handlers_.on_broken(absl::StrCat("the job's store cannot be used: ", error_.message()));
 }

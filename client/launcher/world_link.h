@@ -54,6 +54,7 @@ class WorldLink {
   // Do what WorldNodes says. The first Join() connects the client of the store; others do nothing.
   void Join();
   bool joined() const { return nodes_->joined(); }
+  void Leave();
   void Begin(const std::string& exchange, std::vector<int> nodes, std::string part);
   void Ask(int rank);
   void Answer(int rank, const std::optional<std::string>& data);
@@ -79,13 +80,18 @@ class WorldLink {
   struct Answered {
     absl::Status status;
   };
+  // Another client of the store is lost or has left.
+  struct ClientLost {
+    std::string client;
+  };
+  using Event = std::variant<KeyChanged, Answered, ClientLost>;
   // What has come from the store's threads. Their callbacks share it, and may outlive this object.
   struct Inbox {
-    void Add(std::variant<KeyChanged, Answered> event);
+    void Add(Event event);
 
     EventFd arrived;
     std::mutex mutex;
-    std::vector<std::variant<KeyChanged, Answered>> events;  // guarded by mutex
+    std::vector<Event> events;  // guarded by mutex
   };
 
   void Watch();

@@ -52,12 +52,12 @@ WorldNodes::WorldNodes(WorldShape shape) : shape_(std::move(shape)), nodes_(shap
   nodes_[shape_.node].name = shape_.node_name;
 }
 
-NodesEffects WorldNodes::Join() {
+NodesEffects WorldNodes::Join(const std::string& client) {
   joined_ = true;
   effects_.push_back(SetKey{absl::StrCat("node/", shape_.node),
                             absl::StrCat(shape_.token, " ",
                                          absl::StrJoin(shape_.ranks_of_nodes, ","), " ",
-                                         shape_.name, " ", shape_.node_name)});
+                                         shape_.name, " ", client, " ", shape_.node_name)});
   return Settle(std::nullopt);
 }
 
@@ -74,8 +74,10 @@ NodesEffects WorldNodes::Receive(const std::string& key, const std::optional<std
   if (over_ || ending_) return Settle(now);
   if (kind == "node") ReceiveNode(node, *value);
   if (kind == "ask" && node == shape_.node) ReceiveQuestion(rest);
+  if (kind == "lost" && node == shape_.node) ReceiveLoss(rest);
   if (node != shape_.node) {
     if (kind == "part") ReceivePart(node, rest, *value);
+    if (kind == "left") nodes_[node].left |= *value == nodes_[node].token;
     if (kind == "wait") nodes_[node].waits_for = *value;
     if (kind == "data") ReceiveData(node, rest, *value);
   }
@@ -87,6 +89,7 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   const std::string token(TakeWord(&rest, ' '));
   const std::string ranks(TakeWord(&rest, ' '));
   const std::string name(TakeWord(&rest, ' '));
+  const std::string client(TakeWord(&rest, ' '));
   if (node == shape_.node) {
     // An older value may be that of a launcher that was killed.
     if (token != shape_.token && own_token_seen_) {
@@ -96,13 +99,13 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
     own_token_seen_ |= token == shape_.token;
     return;
   }
-  if (nodes_[node].token == token) return;
+  if (nodes_[node].token == token || lost_clients_.count(client) != 0) return;
   if (has_exchanged_) {
     return Break(absl::StrCat("muster run on node ", rest,
                               " was started again, and a new process cannot take its place in MPI; "
                               "start it again on all nodes"));
   }
-  nodes_[node] = {token, std::string(rest), ""};
+  nodes_[node] = {token, std::string(rest), client, false, ""};
   view_.clear();
   if (name != shape_.name) {
     return Break(absl::StrCat("node ", rest, " calls this world ", name, ", and this one ",
@@ -144,6 +147,36 @@ void WorldNodes::ReceiveEnd(int node, const std::string& value) {
   WorldEnd end = {std::string(rest), std::nullopt, how == kRestarts};
   if (int code = 0; absl::SimpleAtoi(how, &code)) end.abort_code = code;
   effects_.push_back(WorldEnded{std::move(end)});
+}
+
+NodesEffects WorldNodes::LoseClient(const std::string& client) {
+  lost_clients_.insert(client);
+  for (int i = 0; i < shape_.node_count(); ++i) {
+    if (i == shape_.node || nodes_[i].client != client) continue;
+    effects_.push_back(SetKey{absl::StrCat("lost/", shape_.node, "/", client), shape_.token});
+  }
+  return Settle(std::nullopt);
+}
+
+void WorldNodes::ReceiveLoss(absl::string_view client) {
+  for (int i = 0; i < shape_.node_count(); ++i) {
+    Node& node = nodes_[i];
+    if (i == shape_.node || over_ || node.left || node.client != client) continue;
+    if (!formed_) {
+      node = Node();  // another launcher may come
+      continue;
+    }
+    over_ = true;
+    effects_.push_back(WorldEnded{{absl::StrCat(
+        "muster run on node ", node.name,
+        " is lost: the process or its machine has ended, or cannot reach the coordinator")}});
+  }
+}
+
+NodesEffects WorldNodes::Leave() {
+  if (!joined_ || over_ || ending_ || std::exchange(left_, true)) return {};
+  effects_.push_back(SetKey{absl::StrCat("left/", shape_.node), shape_.token});
+  return Settle(std::nullopt);
 }
 
 // ---- Exchanges ----

@@ -80,17 +80,20 @@ using NodesEffects = std::vector<NodesEffect>;
 // What the nodes of an MPI world tell each other, through keys of the job's store that all of them
 // watch. Decides only; its caller does all I/O (WorldLink of client/launcher). The keys:
 //
-//   node/1               the token of node 1's launcher, and its name
+//   node/1               the token of node 1's launcher, its flags and its name
 //   part/1/barrier/3/0   the first chunk of what node 1 contributes to the third exchange "barrier"
 //   wait/1               for which ranks of node 1 the others wait
+//   left/1               all ranks of node 1 have left MPI
 //   end/1                why node 1 has ended the world
+//   lost/0/1a2b          node 0 has heard that the client 1a2b of the store is lost
 //   ask/1/5, data/1/5    node 0 asks for the data of rank 5, which is on node 1; their answer
 //
 // An exchange is a barrier that carries bytes: it ends when all its nodes have begun it. Exchanges
 // of the same name are counted, and a node's parts are deleted once all nodes have read them: when
 // the next one of that name has ended.
 //
-// The store may contain keys of a launcher that was killed before this world. So each part says
+// The store may contain keys of a launcher that was killed before this world, also while it is not
+// yet known that this launcher is lost. So each part says
 // with which tokens its node sees the world. A part counts only for nodes that see the same tokens,
 // among them their own, which are new.
 class WorldNodes {
@@ -105,8 +108,9 @@ class WorldNodes {
   WorldNodes(const WorldNodes&) = delete;
   WorldNodes& operator=(const WorldNodes&) = delete;
 
-  // Enters the world. Call it once, before the calls below.
-  NodesEffects Join();
+  // Enters the world. `client` names this launcher as a client of the store; no spaces. Call it
+  // once, before the calls below.
+  NodesEffects Join(const std::string& client);
   bool joined() const { return joined_; }
   bool formed() const { return formed_; }
   // Returns whether it is known on which node the world ended first, if it has.
@@ -116,6 +120,13 @@ class WorldNodes {
   // here and below.
   NodesEffects Receive(const std::string& key, const std::optional<std::string>& value,
                        absl::Time now);
+
+  // Handles that a launcher is lost, or has left. If its ranks were in MPI, the world has ended.
+  // What it has told before may still be on the way. So this node sets a key, whose event comes
+  // after that.
+  NodesEffects LoseClient(const std::string& client);
+  // Tells the other nodes that all ranks of this node have left MPI.
+  NodesEffects Leave();
 
   // Begins an exchange between these nodes, this one among them. `exchange` has no slash. At most
   // one of a name may be in progress.
@@ -149,6 +160,8 @@ class WorldNodes {
   struct Node {
     std::string token;  // empty: it has not come
     std::string name;
+    std::string client;     // its launcher's
+    bool left = false;      // its ranks have left MPI
     std::string waits_for;  // its ranks for which others wait
   };
   struct Exchange {
@@ -167,6 +180,7 @@ class WorldNodes {
   void ReceiveNode(int node, const std::string& value);
   void ReceivePart(int node, absl::string_view rest, const std::string& value);
   void ReceiveEnd(int node, const std::string& value);
+  void ReceiveLoss(absl::string_view client);
   void ReceiveQuestion(absl::string_view rest);
   void ReceiveData(int node, absl::string_view rest, absl::string_view value);
   // Does what has become due after an input.
@@ -185,7 +199,9 @@ class WorldNodes {
   std::vector<Node> nodes_;
   std::map<std::string, Exchange> exchanges_;
   std::set<int> asked_;  // ranks of other nodes, whose data have not come
+  std::set<std::string> lost_clients_;
   bool joined_ = false;
+  bool left_ = false;
   bool formed_ = false;
   std::string view_;          // the tokens of all nodes; empty until they have come
   bool has_exchanged_ = false;  // an exchange has ended

@@ -335,6 +335,18 @@ TEST(PmiNodesTest, ANodeThatDoesNotRestartEndsTheOther) {
               ContainsRegex("failed: rank 1 \\(pid [0-9]+, node nodeA\\) exited with status 5"));
 }
 
+// Nobody reports the end of a launcher, or of a machine, but musterd notices it.
+TEST(PmiNodesTest, AKilledLauncherEndsTheOtherNode) {
+  TwoNodes nodes("2", {"--failure-wait=0s"}, Bash("ask 'cmd=barrier_in\n'; exec sleep 1003"));
+  nodes.ExpectLines("cmd=barrier_out\n");
+  nodes.At(0).Signal(SIGKILL);
+  EXPECT_EQ(nodes.Wait(1), (Exit{false, 75}));
+  EXPECT_THAT(nodes.At(1).Output(),
+              HasSubstr("failed: muster run on node nodeA is lost: the process or its machine has "
+                        "ended, or cannot reach the coordinator"));
+  nodes.Wait(0);
+}
+
 // A rank that ends in MPI while its launcher is ended by a signal takes the others with it.
 TEST(PmiNodesTest, AnInterruptedNodeEndsTheOther) {
   TwoNodes nodes("2", {"--failure-wait=0s"}, Bash("ask 'cmd=barrier_in\\n'; exec sleep 1003"));

@@ -51,8 +51,9 @@ struct Store {
 class Launcher {
  public:
   Launcher(Store* store, int node, std::vector<int> sizes, const std::string& token)
-      : store_(store), nodes({node, std::move(sizes), absl::StrCat("n", node), token}) {}
+      : store_(store), client_("client-" + token), nodes({node, std::move(sizes), absl::StrCat("n", node), token}) {}
 
+  void Join() { Carry(nodes.Join(client_)); }
   void Carry(const NodesEffects& effects) {
     for (const NodesEffect& effect : effects) {
       if (const auto* set = std::get_if<SetKey>(&effect)) {
@@ -94,6 +95,7 @@ class Launcher {
 
  private:
   Store* const store_;
+  const std::string client_;
   size_t read_ = 0;
 
  public:
@@ -113,7 +115,7 @@ class World {
   }
   Launcher& operator[](int node) { return *launchers[node]; }
   void Join() {
-    for (const auto& launcher : launchers) launcher->Carry(launcher->nodes.Join());
+    for (const auto& launcher : launchers) launcher->Join();
     ReadAll();
     for (const auto& launcher : launchers) launcher->TakeHappened();
   }
@@ -146,12 +148,12 @@ TEST(WorldShapeTest, NodesHaveTheirRanksInOrder) {
 
 TEST(WorldNodesTest, AWorldIsFormedWhenAllNodesHaveCome) {
   World world({1, 1});
-  world[1].Carry(world[1].nodes.Join());
+  world[1].Join();
   world.ReadAll();
   EXPECT_THAT(world[1].happened, IsEmpty());
   EXPECT_EQ(world[1].nodes.DescribeMissing(),
             "rank 0 (node number 0), which has not called MPI_Init()");
-  world[0].Carry(world[0].nodes.Join());
+  world[0].Join();
   world.ReadAll();
   EXPECT_THAT(world[0].happened, ElementsAre("formed t0"));
   EXPECT_THAT(world[1].happened, ElementsAre("formed t0"));
@@ -232,11 +234,11 @@ TEST(WorldNodesTest, KeysOfAnEarlierRunDoNotCount) {
     world.launchers[i] = std::make_unique<Launcher>(&store, i, std::vector<int>{1, 1},
                                                     absl::StrCat("new", i));
   }
-  world[0].Carry(world[0].nodes.Join());
+  world[0].Join();
   world.Begin(0, "a");  // node 1 seems to be there
   world.ReadAll();
   EXPECT_THAT(world[0].TakeHappened(), ElementsAre("formed new0"));
-  world[1].Carry(world[1].nodes.Join());
+  world[1].Join();
   world.Begin(1, "b");
   world.ReadAll();
   EXPECT_THAT(world[0].parts, ElementsAre("b"));
@@ -251,7 +253,7 @@ TEST(WorldNodesTest, ALauncherThatIsStartedAgainBreaksTheWorld) {
   world[0].TakeHappened();
   world.launchers[1] =
       std::make_unique<Launcher>(&world.store, 1, std::vector<int>{1, 1}, "again");
-  world[1].Carry(world[1].nodes.Join());
+  world[1].Join();
   world.ReadAll();
   EXPECT_THAT(world[0].happened,
               ElementsAre(StartsWith("broken: muster run on node n1 was started again")));
@@ -261,7 +263,7 @@ TEST(WorldNodesTest, TwoLaunchersOfOneNodeAreTold) {
   World world({1, 1});
   world.Join();
   Launcher second(&world.store, 1, {1, 1}, "second");
-  second.Carry(second.nodes.Join());
+  second.Join();
   world.ReadAll();
   EXPECT_THAT(world[1].happened,
               ElementsAre(StartsWith("broken: another muster run has --node-rank 1, too")));
@@ -271,12 +273,49 @@ TEST(WorldNodesTest, OtherSizesAreTold) {
   Store store;
   Launcher first(&store, 0, {2, 2}, "t0");
   Launcher second(&store, 1, {1, 1}, "t1");
-  first.Carry(first.nodes.Join());
-  second.Carry(second.nodes.Join());
+  first.Join();
+  second.Join();
   first.ReadAll();
   EXPECT_THAT(first.happened,
               ElementsAre(StartsWith("broken: the nodes have 1,1 ranks by the flags of node n1, "
                                      "and 2,2 by those of this one")));
+}
+
+TEST(WorldNodesTest, ALostLauncherEndsTheWorld) {
+  World world({1, 1});
+  world.Join();
+  world[0].Carry(world[0].nodes.LoseClient("client-of-a-rank"));
+  EXPECT_THAT(world[0].happened, IsEmpty());
+  world[0].Carry(world[0].nodes.LoseClient("client-t1"));
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened,
+              ElementsAre("ended -1 muster run on node n1 is lost: the process or its machine has "
+                          "ended, or cannot reach the coordinator"));
+}
+
+TEST(WorldNodesTest, ALauncherMayLeaveAfterItsRanks) {
+  World world({1, 1});
+  world.Join();
+  world[1].Carry(world[1].nodes.Leave());
+  EXPECT_THAT(world[1].nodes.Leave(), IsEmpty());
+  world[0].Carry(world[0].nodes.LoseClient("client-t1"));  // overtakes what it has told
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened, IsEmpty());
+}
+
+TEST(WorldNodesTest, ALauncherThatIsLostBeforeTheWorldIsFormedHasNotCome) {
+  World world({1, 1, 1});
+  world[0].Join();
+  world[1].Join();
+  world[0].ReadAll();
+  world[0].Carry(world[0].nodes.LoseClient("client-t1"));
+  world[2].Carry(world[2].nodes.LoseClient("client-t1"));  // before it reads its key
+  world[2].Join();
+  world.ReadAll();
+  for (const int node : {0, 2}) {
+    EXPECT_EQ(world[node].nodes.DescribeMissing(),
+              "rank 1 (node number 1), which has not called MPI_Init()");
+  }
 }
 
 // ---- Ends ----
@@ -391,7 +430,7 @@ TEST(WorldNodesTest, RandomSchedulesEndAllExchanges) {
       Launcher& launcher = world[node];
       if (!joined[node]) {
         joined[node] = true;
-        launcher.Carry(launcher.nodes.Join());
+        launcher.Join();
       } else if (random() % 3 == 0 && launcher.behind()) {
         launcher.Read(random() % 2 == 0);
       }
