@@ -56,8 +56,9 @@ void GroupRestart::EndOthers() {
   for (const HeldEnd& held : ends_) Report(held);
   const std::vector<int> living = ranks_->Living();
   if (living.empty()) return;
-  starter_->Say(absl::StrCat(cause_, "; all ranks of this node are restarted: ending ", NamedRanks(living),
-                             ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
+  starter_->Say(absl::StrCat(cause_, "; all ranks of this node are restarted: ending ",
+                             NamedRanks(living), ": SIGTERM now, SIGKILL in ",
+                             absl::FormatDuration(plan_.grace)));
   ranks_->SignalAndContinue(SIGTERM);
 }
 

@@ -67,7 +67,7 @@ class PmiServer : public MpiServer {
   const Handlers handlers_;
   std::vector<Connection> connections_;  // by local rank
   std::optional<WorldLink> link_;        // unset if the job has one node
-  std::optional<pmi::Engine> engine_;  // unset before BeginWorld(), and if there is no PMI
+  std::optional<pmi::Engine> engine_;    // unset before BeginWorld(), and if there is no PMI
 };
 
 }  // namespace muster::launcher

@@ -210,6 +210,7 @@ void Supervisor::OnWorldEnded(const pmi::WorldEnd& end) {
     mpi_->RefuseRestart(absl::StrCat("muster run on node ", node_,
                                      " does not start its ranks again, after ", end.why));
   }
+  if (!Active() && outcome_.ExitStatus() == 0) return;  // the ranks here had done their part
   outcome_.WorldEndedElsewhere(end.why, end.abort_code);
   if (!shutdown_.running() || !Active()) return;
   shutdown_.BeginFailure(end.why, end.abort_code ? absl::ZeroDuration() : plan_.failure_wait);

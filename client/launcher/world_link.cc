@@ -197,8 +197,8 @@ void WorldLink::NoteError(const absl::Status& status) {
 // A world that needs no more exchanges, such as one whose ranks compute, can do without the store.
 // But if this launcher counts as lost (ABORTED), the other nodes have ended the world.
 void WorldLink::BreakIfNeeded() {
-  const bool needed = joined() && (!nodes_->formed() || !exchanges_.empty() ||
-                                   absl::IsAborted(error_));
+  const bool needed =
+      joined() && (!nodes_->formed() || !exchanges_.empty() || absl::IsAborted(error_));
   if (error_.ok() || !needed || std::exchange(told_broken_, true)) return;
   handlers_.on_broken(absl::StrCat("the job's store cannot be used: ", error_.message()));
 }

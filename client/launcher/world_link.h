@@ -85,7 +85,7 @@ class WorldLink {
     std::string client;
   };
   using Event = std::variant<KeyChanged, Answered, ClientLost>;
-  // What has come from the store's threads. Their callbacks share it, and may outlive this object.
+  // Events from the store's threads. Their callbacks share it, and may outlive this object.
   struct Inbox {
     void Add(Event event);
 
@@ -113,7 +113,7 @@ class WorldLink {
   std::string prefix_;
   pmi::WorldShape shape_;
   std::unique_ptr<pmi::WorldNodes> nodes_;
-  std::shared_ptr<Inbox> inbox_;    // null before Join()
+  std::shared_ptr<Inbox> inbox_;  // null before Join()
   Subscription watch_;
   std::set<std::string> own_keys_;  // that this node has set
   std::set<std::string> old_keys_;  // in earlier worlds

@@ -79,9 +79,9 @@ absl::Status ParseProcessList(const std::string& text, JobPlan* job) {
     job->nproc_per_node = job->ranks_of_nodes[job->node_rank];
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--nproc-per-node has ", job->ranks_of_nodes.size(), " numbers, and --nnodes is ",
-                   job->nnodes, "; give one number for each node, or one for all"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--nproc-per-node has ", job->ranks_of_nodes.size(), " numbers, and --nnodes is ",
+      job->nnodes, "; give one number for each node, or one for all"));
 }
 
 absl::Status ParseDuration(const char* flag, const std::string& text, absl::Duration* result) {

@@ -29,9 +29,10 @@ bool TooLong(const std::string& text, int limit) { return static_cast<int>(text.
 
 Engine::Engine(World world)
     : world_(std::move(world)),
-      mpi_(world_.first_rank, world_.local_size, world_.node,
-           [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); },
-         /*has_other_nodes=*/world_.name.empty()),
+      mpi_(
+          world_.first_rank, world_.local_size, world_.node,
+          [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); },
+          /*has_other_nodes=*/world_.name.empty()),
       ranks_(world_.local_size) {
   if (!TooLong(world_.process_mapping, kMaxValueLength)) {
     values_[kMappingKey] = world_.process_mapping;

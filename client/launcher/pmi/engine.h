@@ -21,7 +21,7 @@ struct World {
   int first_rank = 0;  // of this node
   int local_size = 1;
   int size = 1;
-  std::string node;             // its name, for messages
+  std::string node;  // its name, for messages
   // The name of the key-value space; no spaces. Empty: NameWorld() will say.
   std::string name;
   std::string process_mapping;  // left out if it is longer than a value may be
@@ -34,8 +34,8 @@ struct Reply {
   int local_rank;
   std::string line;  // without the newline
 };
-// Begin the exchange between the nodes, the part of a barrier that is not on this node, and pass its
-// result to Engine::Exchanged(): what the ranks of the other nodes have put.
+// Begin the exchange between the nodes, the part of a barrier that is not on this node, and pass
+// its result to Engine::Exchanged(): what the ranks of the other nodes have put.
 struct BeginExchange {
   Values puts;  // by the ranks of this node, since the last barrier
 };

@@ -157,8 +157,8 @@ void MpiRanks::Warn(absl::Time now, const std::string& missing_elsewhere) {
   if (const auto lasted = init_wait_.TakeWarning(now); lasted && !barrier_wait_.lasts()) {
     const std::string here = absl::StrCat(NamedRanks(outside), ", which ",
                                           outside.size() == 1 ? "has" : "have", " not called it");
-    AnnounceWait(RanksInMpi(), absl::StrCat(*lasted, " in MPI_Init() for ",
-                                            outside.empty() ? elsewhere : here));
+    AnnounceWait(RanksInMpi(),
+                 absl::StrCat(*lasted, " in MPI_Init() for ", outside.empty() ? elsewhere : here));
   }
 }
 
@@ -198,7 +198,8 @@ std::string MpiRanks::DescribeMissingTo(Reader reader) const {
     parts.push_back(absl::StrCat(NamedRanks(outside), node, ", which ",
                                  outside.size() == 1 ? "has" : "have", " not called MPI_Init()"));
   }
-  if (!inside.empty()) parts.push_back(absl::StrCat(NamedRanks(inside), node, ", in MPI but not there"));
+  if (!inside.empty())
+    parts.push_back(absl::StrCat(NamedRanks(inside), node, ", in MPI but not there"));
   return absl::StrJoin(parts, ", and for ");
 }
 

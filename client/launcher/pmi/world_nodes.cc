@@ -24,7 +24,6 @@ absl::string_view TakeWord(absl::string_view* text, char separator) {
   return word;
 }
 
-
 constexpr char kAllNodes[] = "*";
 constexpr char kRestarts[] = "restarts";
 
@@ -54,10 +53,10 @@ WorldNodes::WorldNodes(WorldShape shape) : shape_(std::move(shape)), nodes_(shap
 
 NodesEffects WorldNodes::Join(const std::string& client) {
   joined_ = true;
-  effects_.push_back(SetKey{absl::StrCat("node/", shape_.node),
-                            absl::StrCat(shape_.token, " ",
-                                         absl::StrJoin(shape_.ranks_of_nodes, ","), " ",
-                                         shape_.name, " ", client, " ", shape_.node_name)});
+  effects_.push_back(
+      SetKey{absl::StrCat("node/", shape_.node),
+             absl::StrCat(shape_.token, " ", absl::StrJoin(shape_.ranks_of_nodes, ","), " ",
+                          shape_.name, " ", client, " ", shape_.node_name)});
   return Settle(std::nullopt);
 }
 
@@ -91,7 +90,7 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   const std::string name(TakeWord(&rest, ' '));
   const std::string client(TakeWord(&rest, ' '));
   if (node == shape_.node) {
-    // An older value may be that of a launcher that was killed.
+    // An older value may be left of a launcher that was killed.
     if (token != shape_.token && own_token_seen_) {
       Break(absl::StrCat("another muster run has --node-rank ", node,
                          ", too; give each node a number of its own"));
@@ -108,9 +107,9 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   nodes_[node] = {token, std::string(rest), client, false, ""};
   view_.clear();
   if (name != shape_.name) {
-    return Break(absl::StrCat("node ", rest, " calls this world ", name, ", and this one ",
-                              shape_.name,
-                              "; give --coordinator, --job and --pmi the same values on all nodes"));
+    return Break(
+        absl::StrCat("node ", rest, " calls this world ", name, ", and this one ", shape_.name,
+                     "; give --coordinator, --job and --pmi the same values on all nodes"));
   }
   if (ranks != absl::StrJoin(shape_.ranks_of_nodes, ",")) {
     Break(absl::StrCat("the nodes have ", ranks, " ranks by the flags of node ", rest, ", and ",
@@ -224,7 +223,8 @@ void WorldNodes::Publish(const std::string& name, Exchange* exchange) {
   exchange->complete = 0;
   const bool all = exchange->nodes.size() == nodes_.size();
   const std::string nodes = all ? kAllNodes : absl::StrJoin(exchange->nodes, ",");
-  exchange->chunk_count = std::max<size_t>((exchange->part.size() + kChunkBytes - 1) / kChunkBytes, 1);
+  exchange->chunk_count =
+      std::max<size_t>((exchange->part.size() + kChunkBytes - 1) / kChunkBytes, 1);
   for (size_t i = 0; i < exchange->chunk_count; ++i) {
     effects_.push_back(SetKey{
         absl::StrCat("part/", shape_.node, "/", name, "/", exchange->ended + 1, "/", i),
@@ -256,7 +256,8 @@ void WorldNodes::EndIfComplete(const std::string& name, Exchange* exchange) {
   exchange->part.clear();
   has_exchanged_ = true;
   // All its nodes have begun this one, so they have read the one before.
-  DeleteParts(name, exchange->ended, std::exchange(exchange->old_chunk_count, exchange->chunk_count));
+  DeleteParts(name, exchange->ended,
+              std::exchange(exchange->old_chunk_count, exchange->chunk_count));
   ++exchange->ended;
   exchange->parts.erase(exchange->parts.begin(), exchange->parts.upper_bound(exchange->ended));
   for (Node& node : nodes_) node.waits_for.clear();
@@ -289,9 +290,9 @@ void WorldNodes::ReceiveQuestion(absl::string_view rest) {
 }
 
 NodesEffects WorldNodes::Answer(int rank, const std::optional<std::string>& data) {
-  effects_.push_back(SetKey{absl::StrCat("data/", shape_.node, "/", rank),
-                            absl::StrCat(shape_.token, data ? " found\n" : " none\n",
-                                         data.value_or(""))});
+  effects_.push_back(
+      SetKey{absl::StrCat("data/", shape_.node, "/", rank),
+             absl::StrCat(shape_.token, data ? " found\n" : " none\n", data.value_or(""))});
   return Settle(std::nullopt);
 }
 
@@ -302,8 +303,8 @@ void WorldNodes::ReceiveData(int node, absl::string_view rest, absl::string_view
   if (!absl::SimpleAtoi(rest, &rank) || token != nodes_[node].token || asked_.erase(rank) == 0) {
     return;
   }
-  effects_.push_back(RankAnswered{
-      rank, found == "found" ? std::optional<std::string>(value) : std::nullopt});
+  effects_.push_back(
+      RankAnswered{rank, found == "found" ? std::optional<std::string>(value) : std::nullopt});
 }
 
 // ---- The end ----

@@ -21,7 +21,7 @@ struct WorldShape {
   std::vector<int> ranks_of_nodes;  // how many ranks each node has. Their numbers ascend with it
   std::string node_name;            // of this node, for messages
   std::string token;                // random, new for each world of each launcher; no spaces
-  // What all nodes call the world, if it has a name before they have met; no spaces.
+  // The name of the world, if it has one before its nodes have met; no spaces. Equal on all nodes.
   std::string name = "-";
 
   int node_count() const { return static_cast<int>(ranks_of_nodes.size()); }
@@ -61,9 +61,9 @@ struct RankAnswered {
 };
 // How a world ends.
 struct WorldEnd {
-  std::string why;                         // a sentence for the user
-  std::optional<int> abort_code = {};      // of MPI_Abort()
-  bool restarts = false;                   // all ranks of all nodes are started again
+  std::string why;                     // a sentence for the user
+  std::optional<int> abort_code = {};  // of MPI_Abort()
+  bool restarts = false;               // all ranks of all nodes are started again
 };
 // The world has ended on another node.
 struct WorldEnded {
@@ -77,8 +77,9 @@ using NodesEffect = std::variant<SetKey, DeleteKey, WorldFormed, ExchangeEnded, 
                                  RankAnswered, WorldEnded, WorldBroken>;
 using NodesEffects = std::vector<NodesEffect>;
 
-// What the nodes of an MPI world tell each other, through keys of the job's store that all of them
-// watch. Decides only; its caller does all I/O (WorldLink of client/launcher). The keys:
+// The part of an MPI world that is between its nodes. They tell each other of it by keys of the
+// job's store, which all of them watch. Decides only; its caller does all I/O (WorldLink of
+// client/launcher). The keys:
 //
 //   node/1               the token of node 1's launcher, its flags and its name
 //   part/1/barrier/3/0   the first chunk of what node 1 contributes to the third exchange "barrier"
@@ -93,9 +94,9 @@ using NodesEffects = std::vector<NodesEffect>;
 // the next one of that name has ended.
 //
 // The store may contain keys of a launcher that was killed before this world, also while it is not
-// yet known that this launcher is lost. So each part says
-// with which tokens its node sees the world. A part counts only for nodes that see the same tokens,
-// among them their own, which are new.
+// yet known that this launcher is lost. So each part says with which tokens its node sees the
+// world. A part counts only for nodes that see the same tokens, among them their own, which are
+// new.
 class WorldNodes {
  public:
   // The bytes of a value, without its head.
@@ -149,7 +150,7 @@ class WorldNodes {
   NodesEffects Report(const std::string& missing, absl::Time now);
 
  private:
-  // What a node has contributed to an exchange, as far as it has come.
+  // The contribution of a node to an exchange, as far as it has come.
   struct Part {
     std::string view;
     size_t chunk_count = 0;
@@ -165,13 +166,13 @@ class WorldNodes {
     std::string waits_for;  // its ranks for which others wait
   };
   struct Exchange {
-    uint64_t ended = 0;     // how many have
-    bool open = false;      // another one is in progress
+    uint64_t ended = 0;  // how many have
+    bool open = false;   // another one is in progress
     std::vector<int> nodes;
-    std::string part;       // of this node
+    std::string part;  // of this node
     // By the number of the exchange, and the node.
     std::map<uint64_t, std::map<int, Part>> parts;
-    size_t complete = 0;  // of `nodes`, so many from the first on have whole parts
+    size_t complete = 0;    // of `nodes`, so many from the first on have whole parts
     std::string published;  // the view with which it was published; empty: it was not
     size_t chunk_count = 0;
     size_t old_chunk_count = 0;  // of the one before
@@ -203,7 +204,7 @@ class WorldNodes {
   bool joined_ = false;
   bool left_ = false;
   bool formed_ = false;
-  std::string view_;          // the tokens of all nodes; empty until they have come
+  std::string view_;            // the tokens of all nodes; empty until they have come
   bool has_exchanged_ = false;  // an exchange has ended
   bool ending_ = false;         // End() was called
   bool over_ = false;           // WorldEnded, WorldBroken, or it ended here first

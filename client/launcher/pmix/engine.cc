@@ -29,9 +29,10 @@ std::string NameOfFence(std::vector<int> ranks) {
 
 Engine::Engine(World world)
     : world_(std::move(world)),
-      mpi_(world_.first_rank, world_.local_size, world_.node,
-           [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); },
-         /*has_other_nodes=*/world_.ranks_of_nodes.size() > 1),
+      mpi_(
+          world_.first_rank, world_.local_size, world_.node,
+          [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); },
+          /*has_other_nodes=*/world_.ranks_of_nodes.size() > 1),
       ended_(world_.local_size) {}
 
 void Engine::Started(int local_rank) {
@@ -126,10 +127,9 @@ std::vector<int> Engine::NodesOf(const std::vector<int>& ranks) const {
   std::vector<int> nodes;
   for (int node = 0, first = 0; node < static_cast<int>(world_.ranks_of_nodes.size()); ++node) {
     const int end = first + world_.ranks_of_nodes[node];
-    const bool takes_part =
-        ranks.empty() || std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
-          return rank >= first && rank < end;
-        });
+    const bool takes_part = ranks.empty() || std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+                              return rank >= first && rank < end;
+                            });
     if (takes_part) nodes.push_back(node);
     first = end;
   }

@@ -22,8 +22,8 @@ namespace muster::launcher::pmix {
 struct World {
   int first_rank = 0;  // of this node
   int local_size = 1;
-  std::string node;  // its name, for messages
-  std::string name;  // of the world
+  std::string node;                      // its name, for messages
+  std::string name;                      // of the world
   std::vector<int> ranks_of_nodes = {};  // how many ranks each node has
 };
 
@@ -129,7 +129,8 @@ class Engine {
   std::set<void*> held_;     // tickets of fences that cannot end
   // The exchanges in progress: the ticket, and what this node contributes.
   std::map<std::string, std::pair<void*, std::string>> exchanges_;
-  std::multimap<int, void*> asked_;  // tickets, by the rank of another node whose data are asked for
+  std::multimap<int, void*>
+      asked_;  // tickets, by the rank of another node whose data are asked for
   absl::Time next_look_ = absl::InfiniteFuture();
   Effects effects_;  // of the current call
 };

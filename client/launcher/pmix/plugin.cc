@@ -407,7 +407,7 @@ void Look() noexcept {
   PMIx_server_deregister_client(&nobody, OnLook, nullptr);
 }
 
-// Whose data were asked for.
+// A rank whose data were asked for.
 struct Fetch {
   pmix_proc_t process;
 };
@@ -438,5 +438,6 @@ void Stop() noexcept {
 }  // namespace
 
 extern "C" const MusterPmix muster_pmix = {
-    kMusterPmixVersion, Describe, Start, AddWorld, RemoveWorld, Environment, Answer, Look, FetchData, Stop,
+    kMusterPmixVersion, Describe, Start, AddWorld,  RemoveWorld,
+    Environment,        Answer,   Look,  FetchData, Stop,
 };

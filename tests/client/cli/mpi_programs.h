@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-// Programs of the real MPI libraries of this machine, for tests of `muster run`: examples/mpi/ring.c
-// and tests/client/launcher/pmi/mpi_rank.c.
+// Programs of the real MPI libraries of this machine, for tests of `muster run`:
+// examples/mpi/ring.c and tests/client/launcher/pmi/mpi_rank.c.
 namespace muster::cli {
 
 // An MPI library whose programs are run.

@@ -107,7 +107,8 @@ class MpiNodesTest : public ::testing::TestWithParam<Library> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Libraries, MpiNodesTest, ::testing::Values(kDebian, kMpich, kIntel, kDebiansOpenMpi, kOpenMpi),
+INSTANTIATE_TEST_SUITE_P(Libraries, MpiNodesTest,
+                         ::testing::Values(kDebian, kMpich, kIntel, kDebiansOpenMpi, kOpenMpi),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(MpiNodesTest, ARingMeets) {
@@ -138,8 +139,8 @@ TEST_P(MpiNodesTest, AStuckInitNamesTheMissingRankOnBothNodes) {
   const std::string file = MakeTempDir() + "/go";
   TwoNodes nodes = Run("2", {}, {"mpi_rank", "late", file});
   EXPECT_TRUE(nodes.At(0).WaitForOutput(" for rank 1, which has not called ", kPatience));
-  EXPECT_TRUE(nodes.At(1).WaitForOutput(
-      " for rank 1 (node nodeA), which has not called MPI_Init()", kPatience));
+  EXPECT_TRUE(nodes.At(1).WaitForOutput(" for rank 1 (node nodeA), which has not called MPI_Init()",
+                                        kPatience));
   nodes.daemon().Kill();
   nodes.daemon().Restart();
   std::ofstream(file) << "";
@@ -185,22 +186,20 @@ INSTANTIATE_TEST_SUITE_P(Libraries, OpenMpiNodesTest, ::testing::Values(kDebians
 
 // Without data in the fence, each rank asks for those of another node when it first needs them.
 TEST_P(OpenMpiNodesTest, RanksAskForDataOfOtherNodes) {
-  TwoNodes nodes = Run("2", {}, {"ring"},
-                       {{"OMPI_MCA_pmix_base_async_modex", "1"},
-                        {"OMPI_MCA_pmix_base_collect_data", "0"}});
+  TwoNodes nodes =
+      Run("2", {}, {"ring"},
+          {{"OMPI_MCA_pmix_base_async_modex", "1"}, {"OMPI_MCA_pmix_base_collect_data", "0"}});
   nodes.ExpectSuccess();
   nodes.ExpectLines("of 4: the ring says 6, all-reduce says 6\n");
 }
 
 // ---- Programs of Python ----
 
-TwoNodes RunPython(const std::string& script, const std::string& argument,
-                   const Library& library) {
+TwoNodes RunPython(const std::string& script, const std::string& argument, const Library& library) {
   const bool pmix = std::string(library.name) == kOpenMpi.name;
-  return TwoNodes(
-      "2", {pmix ? "--pmi=pmix" : "--pmi=on"},
-      {"/usr/bin/python3", Runfile("tests/client/launcher/pmi/" + script), argument},
-      EnvironmentOfNodes(library));
+  return TwoNodes("2", {pmix ? "--pmi=pmix" : "--pmi=on"},
+                  {"/usr/bin/python3", Runfile("tests/client/launcher/pmi/" + script), argument},
+                  EnvironmentOfNodes(library));
 }
 
 class Mpi4pyNodesTest : public ::testing::TestWithParam<Library> {};
@@ -237,12 +236,13 @@ std::vector<std::string> Bash(const std::string& script) {
 }
 
 TEST(PmiNodesTest, ValuesReachAllNodesInEachRound) {
-  TwoNodes nodes("2", {},
-                 Bash("ask \"cmd=put key=$RANK value=of\\\\\\\\ $RANK\\n\"; ask 'cmd=barrier_in\\n'; "
-                      "for i in 0 1 2 3; do ask \"cmd=get key=$i\\n\"; done; "
-                      "ask \"cmd=put key=then$RANK value=then\\n\"; ask 'cmd=barrier_in\\n'; "
-                      "for i in 0 1 2 3; do ask \"cmd=get key=then$i\\n\"; done; "
-                      "ask 'cmd=finalize\\n'"));
+  TwoNodes nodes(
+      "2", {},
+      Bash("ask \"cmd=put key=$RANK value=of\\\\\\\\ $RANK\\n\"; ask 'cmd=barrier_in\\n'; "
+           "for i in 0 1 2 3; do ask \"cmd=get key=$i\\n\"; done; "
+           "ask \"cmd=put key=then$RANK value=then\\n\"; ask 'cmd=barrier_in\\n'; "
+           "for i in 0 1 2 3; do ask \"cmd=get key=then$i\\n\"; done; "
+           "ask 'cmd=finalize\\n'"));
   nodes.ExpectSuccess();
   for (int value = 0; value < 4; ++value) {
     nodes.ExpectLines(absl::StrCat("cmd=get_result rc=0 msg=success value=of\\ ", value, "\n"));
@@ -264,11 +264,10 @@ TEST(PmiNodesTest, AllNodesHaveTheSameWorld) {
 
 TEST(PmiNodesTest, AStuckBarrierNamesTheMissingRanksOfOtherNodes) {
   const std::string file = MakeTempDir() + "/go";
-  TwoNodes nodes(
-      "2", {},
-      Bash(absl::StrCat("if [ $RANK = 3 ]; then while [ ! -e ", file,
-                        " ]; do sleep 0.01; done; fi; ask 'cmd=barrier_in\\n'; "
-                        "ask 'cmd=finalize\\n'")));
+  TwoNodes nodes("2", {},
+                 Bash(absl::StrCat("if [ $RANK = 3 ]; then while [ ! -e ", file,
+                                   " ]; do sleep 0.01; done; fi; ask 'cmd=barrier_in\\n'; "
+                                   "ask 'cmd=finalize\\n'")));
   EXPECT_TRUE(nodes.At(0).WaitForOutput(
       "muster: ranks 0-1 (node nodeA) have waited 10s in a barrier of MPI for rank 3 (node nodeB), "
       "in MPI but not there\n",
@@ -283,11 +282,11 @@ TEST(PmiNodesTest, AStuckBarrierNamesTheMissingRanksOfOtherNodes) {
 
 TEST(PmiNodesTest, ANodeWithoutMpiIsNamed) {
   const std::string file = MakeTempDir() + "/go";
-  TwoNodes nodes("2", {},
-                 {"bash", "-c",
-                  absl::StrCat("if [ $RANK -ge 2 ]; then while [ ! -e ", file,
-                               " ]; do sleep 0.01; done; fi; ",
-                               Bash("ask 'cmd=get_my_kvsname\\n'; ask 'cmd=finalize\\n'")[2])});
+  TwoNodes nodes(
+      "2", {},
+      {"bash", "-c",
+       absl::StrCat("if [ $RANK -ge 2 ]; then while [ ! -e ", file, " ]; do sleep 0.01; done; fi; ",
+                    Bash("ask 'cmd=get_my_kvsname\\n'; ask 'cmd=finalize\\n'")[2])});
   EXPECT_TRUE(nodes.At(0).WaitForOutput(
       "muster: ranks 0-1 (node nodeA) have waited 10s in MPI_Init() for ranks 2-3 (node number 1), "
       "none of which has called MPI_Init()\n",
@@ -321,11 +320,12 @@ TEST(PmiNodesTest, ARestartBeginsAnEmptyWorld) {
 }
 
 TEST(PmiNodesTest, ANodeThatDoesNotRestartEndsTheOther) {
-  TwoNodes nodes({{"--nproc-per-node=2", "--max-restarts=1", "--restart=group", "--failure-wait=0s"},
-                  {"--nproc-per-node=2", "--failure-wait=0s"}},
-                 Bash("ask 'cmd=barrier_in\n'; if [ $RANK = 1 ]; then exit 5; fi; "
-                      "if [ $MUSTER_RESTART_COUNT = 1 ]; then ask 'cmd=barrier_in\n'; fi; "
-                      "exec sleep 1003"));
+  TwoNodes nodes(
+      {{"--nproc-per-node=2", "--max-restarts=1", "--restart=group", "--failure-wait=0s"},
+       {"--nproc-per-node=2", "--failure-wait=0s"}},
+      Bash("ask 'cmd=barrier_in\n'; if [ $RANK = 1 ]; then exit 5; fi; "
+           "if [ $MUSTER_RESTART_COUNT = 1 ]; then ask 'cmd=barrier_in\n'; fi; "
+           "exec sleep 1003"));
   EXPECT_EQ(nodes.Wait(0), (Exit{false, 75}));
   EXPECT_EQ(nodes.Wait(1), (Exit{false, 75}));
   EXPECT_THAT(nodes.At(0).Output(),

@@ -51,7 +51,9 @@ struct Store {
 class Launcher {
  public:
   Launcher(Store* store, int node, std::vector<int> sizes, const std::string& token)
-      : store_(store), client_("client-" + token), nodes({node, std::move(sizes), absl::StrCat("n", node), token}) {}
+      : store_(store),
+        client_("client-" + token),
+        nodes({node, std::move(sizes), absl::StrCat("n", node), token}) {}
 
   void Join() { Carry(nodes.Join(client_)); }
   void Carry(const NodesEffects& effects) {
@@ -231,8 +233,8 @@ TEST(WorldNodesTest, KeysOfAnEarlierRunDoNotCount) {
     store.changes = earlier.store.changes;
   }
   for (int i = 0; i < 2; ++i) {
-    world.launchers[i] = std::make_unique<Launcher>(&store, i, std::vector<int>{1, 1},
-                                                    absl::StrCat("new", i));
+    world.launchers[i] =
+        std::make_unique<Launcher>(&store, i, std::vector<int>{1, 1}, absl::StrCat("new", i));
   }
   world[0].Join();
   world.Begin(0, "a");  // node 1 seems to be there
@@ -251,8 +253,7 @@ TEST(WorldNodesTest, ALauncherThatIsStartedAgainBreaksTheWorld) {
   for (int i = 0; i < 2; ++i) world.Begin(i, "");
   world.ReadAll();
   world[0].TakeHappened();
-  world.launchers[1] =
-      std::make_unique<Launcher>(&world.store, 1, std::vector<int>{1, 1}, "again");
+  world.launchers[1] = std::make_unique<Launcher>(&world.store, 1, std::vector<int>{1, 1}, "again");
   world[1].Join();
   world.ReadAll();
   EXPECT_THAT(world[0].happened,
@@ -415,7 +416,8 @@ TEST(WorldNodesTest, RanksOfThisNodeAndUnknownOnesHaveNoData) {
 }
 
 // Nodes read with random delays, and miss changes that are overtaken, as watches do. What must
-// hold: each exchange ends on all its nodes, with the parts of this exchange, and few keys are left.
+// hold: each exchange ends on all its nodes, with the parts of this exchange, and few keys are
+// left.
 TEST(WorldNodesTest, RandomSchedulesEndAllExchanges) {
   constexpr int kRounds = 8;
   for (int seed = 1; seed <= 300; ++seed) {

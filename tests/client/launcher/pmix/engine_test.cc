@@ -295,9 +295,9 @@ TEST(PmixEngineTest, AFenceThatWaitsForOtherNodesIsAnnounced) {
                           "(node n1)",
                           "look"));
   EXPECT_THAT(ranks.Exchanged("fence", {"c"}), ElementsAre("yes abc"));
-  EXPECT_THAT(ranks.Fail("node n1 was started again"),
-              ElementsAre("MPI cannot go on on node n0: node n1 was started again", "expel 0",
-                          "expel 1"));
+  EXPECT_THAT(
+      ranks.Fail("node n1 was started again"),
+      ElementsAre("MPI cannot go on on node n0: node n1 was started again", "expel 0", "expel 1"));
 }
 
 }  // namespace
