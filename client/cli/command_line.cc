@@ -43,7 +43,9 @@ class CommandHelp : public HelpFormatter {
 void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
   run->add_option("--nproc-per-node", flags->nproc_per_node,
                   "Ranks on this node (default 1): a number; gpu, one per GPU; "
-                  "cpu, one per CPU; or auto, gpu if there is one, else cpu")
+                  "cpu, one per CPU; auto, gpu if there is one, else cpu; or, if "
+                  "nodes differ, a list with a number for each node, such as 4,4,2, "
+                  "the same on all of them")
       ->type_name("N");
   run->add_option("--nnodes", flags->nnodes,
                   "Nodes in the job (default 1); more than one requires "

@@ -23,7 +23,8 @@ PET_NODE_RANK, PET_NPROC_PER_NODE, PET_MASTER_ADDR and PET_MASTER_PORT (Kubeflow
 LWS_GROUP_SIZE, LWS_WORKER_INDEX and LWS_LEADER_ADDRESS (LeaderWorkerSet).
 
 The world size is nnodes * nproc-per-node. The rank of a process is
-node-rank * nproc-per-node + local rank. All ranks read standard input from /dev/null.
+node-rank * nproc-per-node + local rank. If --nproc-per-node is a list, the world size is its sum, and
+ranks are numbered node by node. All ranks read standard input from /dev/null.
 
 Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, MUSTER_NODE_RANK,
 MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT, and, unless the job
@@ -46,13 +47,14 @@ continues them.
 When a rank fails, here or on another node, the remaining ranks are ended, unless the failed one is
 restarted (--max-restarts) or the job can go on without it (--min-world-size). A restart of the group
 (--restart) ends all ranks of this node by SIGTERM, and by SIGKILL after --grace, and starts them
-again. Each node restarts its own. Processes that a rank
+again. Each node restarts its own; if ranks of several nodes are in MPI, all nodes do. Processes that a rank
 leaves in the background get SIGTERM when it is restarted and when the run ends, and SIGKILL after
 --grace.
 
 Exit status: 0 if every rank exited with 0, or was successfully restarted; otherwise the status of
 the guilty rank, the first rank that failed with a code other than 75 and 76 (128 + N if signal N
-killed it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
+killed it); the code of an MPI_Abort() on another node; 75 if the job failed because of a rank on
+another node otherwise; 76 if the coordinator failed; 1 if
 output was lost, or --bind-to cannot be done here; 64 for invalid arguments, or a token file or certificate that cannot be used; 77 if
 this node cannot start the ranks (too many processes or open files); 126 or 127 if the program
 cannot be executed or found; 141 if no process reads the output any more. The reason also goes to the

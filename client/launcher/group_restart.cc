@@ -19,15 +19,16 @@ constexpr absl::Duration kQueryPatience = absl::Seconds(5);
 }  // namespace
 
 GroupRestart::GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link,
-                           const RunOutcome* outcome, RankStarter* starter, HeldEnd failure)
+                           std::string cause, RankStarter* starter, std::optional<HeldEnd> failure)
     : plan_(*plan),
       ranks_(ranks),
       link_(link),
-      outcome_(*outcome),
+      cause_(std::move(cause)),
       starter_(starter),
-      queries_muster_use_(plan->restart == RestartScope::kAuto),
-      ends_({std::move(failure)}),
+      failed_here_(failure.has_value()),
+      queries_muster_use_(failed_here_ && plan->restart == RestartScope::kAuto),
       deadline_(SteadyNow() + kQueryPatience) {
+  if (failure) ends_.push_back(*std::move(failure));
   if (queries_muster_use_) link_->QueryMusterUse();
 }
 
@@ -55,9 +56,9 @@ void GroupRestart::EndOthers() {
   for (const HeldEnd& held : ends_) Report(held);
   const std::vector<int> living = ranks_->Living();
   if (living.empty()) return;
-  starter_->Say(absl::StrCat(outcome_.Sentence(ends_.front().end),
-                             "; all ranks of this node are restarted: ending ", NamedRanks(living),
-                             ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
+  starter_->Say(absl::StrCat(cause_, "; all ranks of this node are restarted: ending ",
+                             NamedRanks(living), ": SIGTERM now, SIGKILL in ",
+                             absl::FormatDuration(plan_.grace)));
   ranks_->SignalAndContinue(SIGTERM);
 }
 

@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_LAUNCHER_GROUP_RESTART_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -14,9 +15,10 @@
 
 namespace muster::launcher {
 
-// Clears the node after a rank has failed, so that all its ranks can be restarted. There are three
-// steps:
-//   1. With RestartScope::kAuto, ask whether the job uses Muster. If it does, return kOneByOne.
+// Clears the node after a rank has failed, here or on another node of an MPI world, so that all its
+// ranks can be restarted. There are three steps:
+//   1. With RestartScope::kAuto, ask whether the job uses Muster. If it does, return kOneByOne. If
+//      the failure was on another node, its launcher has asked.
 //   2. End the other ranks: SIGTERM, then SIGKILL after the grace period.
 //   3. End the processes that all these ranks left behind.
 // Does not block: call Step() until it returns something other than kStep.
@@ -34,9 +36,10 @@ class GroupRestart {
     kOutlivedKill  // some ranks survived SIGKILL
   };
 
-  // `failure` is the end that caused the restart. All pointers must outlive this object.
-  GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link,
-               const RunOutcome* outcome, RankStarter* starter, HeldEnd failure);
+  // `cause` is a sentence about the failure; unset `failure`: it was on another node. All pointers
+  // must outlive this object.
+  GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link, std::string cause,
+               RankStarter* starter, std::optional<HeldEnd> failure);
 
   // Adds the end of another rank.
   void Hold(const HeldEnd& end);
@@ -44,7 +47,9 @@ class GroupRestart {
 
   // Returns whether step 2 has begun. From then on, each end has been reported to the coordinator.
   bool ending() const { return ending_; }
-  // Returns the failure, followed by the ends that were held since.
+  const std::string& cause() const { return cause_; }
+  bool failed_here() const { return failed_here_; }
+  // Returns the failure, if it was here, followed by the ends that were held since.
   const std::vector<HeldEnd>& ends() const { return ends_; }
 
  private:
@@ -55,10 +60,11 @@ class GroupRestart {
   const JobPlan& plan_;
   RankTable* const ranks_;
   CoordinatorLink* const link_;
-  const RunOutcome& outcome_;
+  const std::string cause_;
   RankStarter* const starter_;
+  const bool failed_here_;
   const bool queries_muster_use_;
-  std::vector<HeldEnd> ends_;  // the failure first
+  std::vector<HeldEnd> ends_;  // a failure here first
   absl::Time deadline_;        // of the current wait: the question, the grace period or SIGKILL
   bool ending_ = false;
   bool killed_ = false;

@@ -7,23 +7,19 @@
 #include <mutex>
 #include <vector>
 
-#include "client/launcher/plan/job_plan.h"
+#include "client/launcher/job_store_client.h"
 #include "client/launcher/process/event_fd.h"
 #include "client/launcher/torch/key_store.h"
 
-namespace muster::internal {
-class StoreDriver;
-}
-
 namespace muster::launcher {
 
-// The job's store in musterd (docs/store.md), of which this launcher is a client. Has one stream to
-// the coordinator, which begins with the first operation and survives the coordinator's restarts.
+// The job's store in musterd (docs/store.md), of which this launcher is a client. The first
+// operation connects the client.
 class JobKeyStore : public torch::KeyStore {
  public:
-  explicit JobKeyStore(const JobPlan& plan) : plan_(plan) {}
-  // Leaves the store, so that the coordinator does not wait for this client. Blocks for at most a
-  // second.
+  // `client` must outlive this object.
+  explicit JobKeyStore(JobStoreClient* client) : client_(client) {}
+  // Gives up the operations in progress.
   ~JobKeyStore() override;
   JobKeyStore(const JobKeyStore&) = delete;
   JobKeyStore& operator=(const JobKeyStore&) = delete;
@@ -31,19 +27,21 @@ class JobKeyStore : public torch::KeyStore {
   void Begin(uint64_t id, v1::StoreOperation operation) override;
   void Cancel(uint64_t id) override;
   std::vector<Ended> TakeEnded() override;
-  int fd() const override { return ready_.fd(); }
+  int fd() const override { return inbox_->ready.fd(); }
 
  private:
-  // Starts the driver, if it has not been started.
-  absl::Status Connect();
-  void Add(Ended ended);
+  // Operations that have ended. The driver's callbacks share it, and may outlive this object.
+  struct Inbox {
+    void Add(Ended operation);
 
-  const JobPlan& plan_;
-  std::shared_ptr<internal::StoreDriver> driver_;  // null before the first operation
-  std::map<uint64_t, uint64_t> driver_ids_;        // of operations in progress, by their id here
-  EventFd ready_;
-  std::mutex mutex_;
-  std::vector<Ended> ended_;  // guarded by mutex_
+    EventFd ready;
+    std::mutex mutex;
+    std::vector<Ended> ended;  // guarded by mutex
+  };
+
+  JobStoreClient* const client_;
+  std::map<uint64_t, uint64_t> driver_ids_;  // of operations in progress, by their id here
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
 };
 
 }  // namespace muster::launcher

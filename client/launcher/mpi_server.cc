@@ -8,18 +8,12 @@
 
 namespace muster::launcher {
 
-std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, EventLoop* loop,
-                                         MpiServer::Handlers handlers) {
+std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, JobStoreClient* store,
+                                         EventLoop* loop, MpiServer::Handlers handlers) {
   if (plan->pmi == Pmi::kPmix) {
-    return std::make_unique<PmixServer>(plan, loop, std::move(handlers));
+    return std::make_unique<PmixServer>(plan, store, loop, std::move(handlers));
   }
-  return std::make_unique<PmiServer>(plan, loop, std::move(handlers));
-}
-
-std::string MpiRefusal(const JobPlan& plan) {
-  if (plan.nnodes == 1) return "";
-  return "MPI between the nodes of a job is not offered yet; run it on one node, or start it by "
-         "the mpiexec of its MPI";
+  return std::make_unique<PmiServer>(plan, store, loop, std::move(handlers));
 }
 
 void CarryOut(const MpiServer::Handlers& handlers, const MpiEffect& effect) {

@@ -9,11 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/launcher/job_store_client.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/plan/rank_environment.h"
 #include "client/launcher/pmi/mpi_ranks.h"
+#include "client/launcher/pmi/world_nodes.h"
 #include "client/launcher/process/event_loop.h"
 
 namespace muster::launcher {
@@ -28,6 +30,8 @@ class MpiServer {
     std::function<void(int local_rank)> on_expelled;
     // Ranks wait for this one, whose process ended with status 0 before.
     std::function<void(int local_rank, const MpiFault& fault)> on_fault;
+    // The world has ended on another node.
+    std::function<void(const pmi::WorldEnd& end)> on_world_ended;
   };
 
   virtual ~MpiServer() = default;
@@ -45,6 +49,13 @@ class MpiServer {
   // the process has been reaped.
   virtual std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) = 0;
 
+  // Tells the other nodes of the world, if there are any, that it has ended here.
+  virtual void EndWorld(const pmi::WorldEnd& end) = 0;
+  // Tells the other nodes, which start their ranks again, that this one does not.
+  virtual void RefuseRestart(const std::string& why) = 0;
+  // Blocks until the other nodes can know what they were told, for at most five seconds.
+  virtual void Flush() = 0;
+
   // Removes the server's files, in a process that is about to exit without destructors.
   virtual void RemoveFiles() {}
 
@@ -57,11 +68,8 @@ class MpiServer {
 
 // Returns the server that the plan asks for, or one that does nothing. All pointers must outlive
 // it.
-std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, EventLoop* loop,
-                                         MpiServer::Handlers handlers);
-
-// Why every MPI_Init() is refused, or "".
-std::string MpiRefusal(const JobPlan& plan);
+std::unique_ptr<MpiServer> MakeMpiServer(const JobPlan* plan, JobStoreClient* store,
+                                         EventLoop* loop, MpiServer::Handlers handlers);
 
 // Passes an effect to its handler.
 void CarryOut(const MpiServer::Handlers& handlers, const MpiEffect& effect);

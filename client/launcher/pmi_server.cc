@@ -3,8 +3,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -22,27 +24,32 @@ namespace {
 // Limits the reads after a rank's end. Its children may go on writing to the socket.
 constexpr int kMaxLastReads = 64;
 
+// The exchange between the nodes that is a part of a barrier.
+constexpr char kBarrier[] = "barrier";
+
+// MPI libraries name their shared memory after it, so no other world of the machine may have it.
+std::string WorldName(const std::string& token) { return "kvs_" + token; }
+
 pmi::World WorldOf(const JobPlan& plan) {
   pmi::World world;
   world.first_rank = plan.GlobalRank(0);
   world.local_size = plan.nproc_per_node;
   world.size = plan.world_size();
   world.node = NodeNameOf(plan);
-  // MPI libraries name their shared memory after it, so no other world of the machine may have it.
-  world.name = absl::StrCat("kvs_", absl::BytesToHexString(RandomBytes(8)));
-  world.process_mapping = pmi::ProcessMapping(std::vector<int>(plan.nnodes, plan.nproc_per_node));
-  world.refusal = MpiRefusal(plan);
+  if (plan.nnodes == 1) world.name = WorldName(absl::BytesToHexString(RandomBytes(8)));
+  world.process_mapping = pmi::ProcessMapping(plan.RanksOfNodes());
   return world;
 }
 
 }  // namespace
 
-PmiServer::PmiServer(const JobPlan* plan, EventLoop* loop, Handlers handlers)
+PmiServer::PmiServer(const JobPlan* plan, JobStoreClient* store, EventLoop* loop, Handlers handlers)
     : plan_(*plan),
       loop_(loop),
       handlers_(std::move(handlers)),
-      connections_(plan->nproc_per_node),
-      exchange_(std::make_unique<pmi::SingleNodeExchange>()) {}
+      connections_(plan->nproc_per_node) {
+  if (plan_.pmi == Pmi::kPmi1 && plan_.nnodes > 1) link_.emplace(plan, store, loop, LinkHandlers());
+}
 
 PmiServer::~PmiServer() {
   for (int i = 0; i < plan_.nproc_per_node; ++i) Close(i);
@@ -50,6 +57,7 @@ PmiServer::~PmiServer() {
 
 absl::Status PmiServer::BeginWorld() {
   if (plan_.pmi == Pmi::kPmi1) engine_.emplace(WorldOf(plan_));
+  if (link_) link_->BeginWorld();
   return absl::OkStatus();
 }
 
@@ -79,9 +87,63 @@ std::optional<MpiFault> PmiServer::Ended(int local_rank, const ProcessEnd& end) 
   return engine_->Ended(local_rank, end);
 }
 
-void PmiServer::Warn() {
-  if (engine_) CarryOut(engine_->Warn(SteadyNow()));
+absl::Time PmiServer::next_warning() const {
+  if (!engine_) return absl::InfiniteFuture();
+  return link_ ? std::min(engine_->next_warning(), link_->next_report()) : engine_->next_warning();
 }
+
+void PmiServer::Warn() {
+  if (!engine_) return;
+  if (link_) link_->Report(engine_->DescribeMissing());
+  CarryOut(engine_->Warn(SteadyNow(), link_ ? link_->DescribeMissing() : ""));
+}
+
+// ---- Other nodes ----
+
+WorldLink::Handlers PmiServer::LinkHandlers() {
+  WorldLink::Handlers handlers;
+  handlers.on_formed = [this](const std::string& token) {
+    CarryOut(engine_->NameWorld(WorldName(token)));
+  };
+  handlers.on_exchanged = [this](const std::string& /*exchange*/,
+                                 const std::vector<std::string>& parts) {
+    pmi::Values others;
+    for (const std::string& part : parts) pmi::ParseValues(part, &others);
+    CarryOut(engine_->Exchanged(others));
+  };
+  handlers.on_asked = [](int /*rank*/) {};
+  handlers.on_answered = [](int /*rank*/, const std::optional<std::string>& /*data*/) {};
+  handlers.on_ended = handlers_.on_world_ended;
+  handlers.on_broken = [this](const std::string& why) { CarryOut(engine_->Fail(why)); };
+  return handlers;
+}
+
+void PmiServer::JoinOrLeave() {
+  if (!link_) return;
+  if (engine_->active()) return link_->Join();
+  if (link_->joined()) link_->Leave();
+}
+
+void PmiServer::BeginExchange(const pmi::Values& puts) {
+  if (!link_) return CarryOut(engine_->Exchanged(pmi::Values()));
+  std::vector<int> nodes(plan_.nnodes);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  link_->Begin(kBarrier, std::move(nodes), pmi::SerializeValues(puts));
+}
+
+void PmiServer::EndWorld(const pmi::WorldEnd& end) {
+  if (link_) link_->End(end);
+}
+
+void PmiServer::RefuseRestart(const std::string& why) {
+  if (link_) link_->RefuseRestart(why);
+}
+
+void PmiServer::Flush() {
+  if (link_) link_->Flush();
+}
+
+// ---- Connections ----
 
 void PmiServer::OnReadable(int local_rank) {
   if (Read(local_rank) || errno == EAGAIN || errno == EINTR) return;
@@ -95,7 +157,10 @@ bool PmiServer::Read(int local_rank) {
   errno = 0;
   const ssize_t size = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (size <= 0) return false;
-  CarryOut(engine_->Receive(local_rank, {bytes.data(), static_cast<size_t>(size)}, SteadyNow()));
+  const pmi::Effects effects =
+      engine_->Receive(local_rank, {bytes.data(), static_cast<size_t>(size)}, SteadyNow());
+  JoinOrLeave();
+  CarryOut(effects);
   return true;
 }
 
@@ -127,9 +192,7 @@ void PmiServer::CarryOut(const pmi::Effect& effect) {
   if (const auto* reply = std::get_if<pmi::Reply>(&effect)) {
     Send(reply->local_rank, reply->line);
   } else if (const auto* begin = std::get_if<pmi::BeginExchange>(&effect)) {
-    exchange_->Begin(begin->puts, [this](const absl::StatusOr<pmi::Values>& others) {
-      CarryOut(engine_->Exchanged(others));
-    });
+    BeginExchange(begin->puts);
   } else {
     // After Expel the connection stays open: at its end, MPICH 4.0 goes on as if nothing had
     // happened.

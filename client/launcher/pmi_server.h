@@ -13,8 +13,8 @@
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/pmi/engine.h"
-#include "client/launcher/pmi/node_exchange.h"
 #include "client/launcher/process/event_loop.h"
+#include "client/launcher/world_link.h"
 
 namespace muster::launcher {
 
@@ -23,7 +23,7 @@ namespace muster::launcher {
 class PmiServer : public MpiServer {
  public:
   // All pointers must outlive this object.
-  PmiServer(const JobPlan* plan, EventLoop* loop, Handlers handlers);
+  PmiServer(const JobPlan* plan, JobStoreClient* store, EventLoop* loop, Handlers handlers);
   ~PmiServer() override;
   PmiServer(const PmiServer&) = delete;
   PmiServer& operator=(const PmiServer&) = delete;
@@ -33,14 +33,15 @@ class PmiServer : public MpiServer {
   absl::StatusOr<MpiAccess> Connect(int local_rank) override;
   void CloseRankEnd(int local_rank) override;
   std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) override;
+  void EndWorld(const pmi::WorldEnd& end) override;
+  void RefuseRestart(const std::string& why) override;
+  void Flush() override;
 
   bool HasJoined(int local_rank) const override {
     return engine_ && engine_->HasJoined(local_rank);
   }
   bool active() const override { return engine_ && engine_->active(); }
-  absl::Time next_warning() const override {
-    return engine_ ? engine_->next_warning() : absl::InfiniteFuture();
-  }
+  absl::Time next_warning() const override;
   void Warn() override;
 
  private:
@@ -54,6 +55,10 @@ class PmiServer : public MpiServer {
   bool Read(int local_rank);
   void Close(int local_rank);
   void Send(int local_rank, const std::string& line);
+  void BeginExchange(const pmi::Values& puts);
+  WorldLink::Handlers LinkHandlers();
+  // Tells the other nodes whether ranks of this one are in MPI.
+  void JoinOrLeave();
   void CarryOut(const pmi::Effects& effects);
   void CarryOut(const pmi::Effect& effect);
 
@@ -61,8 +66,8 @@ class PmiServer : public MpiServer {
   EventLoop* const loop_;
   const Handlers handlers_;
   std::vector<Connection> connections_;  // by local rank
-  std::unique_ptr<pmi::NodeExchange> exchange_;
-  std::optional<pmi::Engine> engine_;  // unset before BeginWorld(), and if there is no PMI
+  std::optional<WorldLink> link_;        // unset if the job has one node
+  std::optional<pmi::Engine> engine_;    // unset before BeginWorld(), and if there is no PMI
 };
 
 }  // namespace muster::launcher

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <numeric>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -21,26 +23,31 @@
 #include "client/launcher/process/spawn.h"
 #include "common/credentials/random_bytes.h"
 #include "common/process/steady_now.h"
+#include "common/text/fnv1a.h"
 
 namespace muster::launcher {
 namespace {
 
-// Returns a node's name for PMIx, whose lists of nodes take no other letters.
+// Returns a node's name for PMIx, whose lists of nodes take no other letters. With several nodes,
+// all of them must know it beforehand.
 std::string PmixNodeName(const JobPlan& plan, int node) {
+  if (plan.nnodes > 1) return absl::StrCat("muster-node-", node);
   const std::string name = NodeNameOf(plan);
   const bool simple = !name.empty() && absl::c_all_of(name, [](unsigned char letter) {
     return absl::ascii_isalnum(letter) || letter == '-' || letter == '.';
   });
-  return node == plan.node_rank && simple ? name : absl::StrCat("muster-node-", node);
+  return simple ? name : absl::StrCat("muster-node-", node);
 }
 
 // Returns "0,1;2,3": the ranks of each node.
 std::string RanksOfNodes(const JobPlan& plan) {
   std::vector<std::string> nodes;
-  for (int node = 0; node < plan.nnodes; ++node) {
-    std::vector<int> ranks(plan.nproc_per_node);
-    for (int i = 0; i < plan.nproc_per_node; ++i) ranks[i] = node * plan.nproc_per_node + i;
+  int first = 0;
+  for (const int count : plan.RanksOfNodes()) {
+    std::vector<int> ranks(count);
+    std::iota(ranks.begin(), ranks.end(), first);
     nodes.push_back(absl::StrJoin(ranks, ","));
+    first += count;
   }
   return absl::StrJoin(nodes, ";");
 }
@@ -83,14 +90,17 @@ pmix::Request CopyOf(const MusterPmixRequest& given) {
 
 }  // namespace
 
-PmixServer::PmixServer(const JobPlan* plan, EventLoop* loop, Handlers handlers)
-    : plan_(*plan), loop_(loop), handlers_(std::move(handlers)) {}
+PmixServer::PmixServer(const JobPlan* plan, JobStoreClient* store, EventLoop* loop,
+                       Handlers handlers)
+    : plan_(*plan), loop_(loop), handlers_(std::move(handlers)) {
+  if (plan_.nnodes > 1) link_.emplace(plan, store, loop, LinkHandlers());
+}
 
 PmixServer::~PmixServer() {
   if (library_ != nullptr) {
     loop_->Forget(arrived_.fd());
     DropRequests();
-    EndWorld();
+    CloseWorld();
     library_->stop();
     DropRequests();
   }
@@ -106,13 +116,13 @@ absl::Status PmixServer::BeginWorld() {
     if (absl::Status started = Start(); !started.ok()) return started;
   }
   HandleRequests();
-  EndWorld();
-  // MPI libraries name their shared memory after it, so no other world of the machine may have it.
-  const std::string name = absl::StrCat("muster-", absl::BytesToHexString(RandomBytes(8)));
+  CloseWorld();
+  const std::string name = NextName();
   if (absl::Status added = AddWorld(name); !added.ok()) return added;
   world_ = name;
   engine_.emplace(pmix::World{plan_.GlobalRank(0), plan_.nproc_per_node, NodeNameOf(plan_), name,
-                              MpiRefusal(plan_)});
+                              plan_.RanksOfNodes()});
+  if (link_) link_->BeginWorld(name);
   return absl::OkStatus();
 }
 
@@ -132,7 +142,16 @@ absl::Status PmixServer::Start() {
   return absl::OkStatus();
 }
 
-void PmixServer::EndWorld() {
+// MPI libraries name their shared memory after it, so no other world of the machine may have it.
+// The ranks have it in their environment, before the nodes can tell each other anything.
+std::string PmixServer::NextName() const {
+  if (!link_) return absl::StrCat("muster-", absl::BytesToHexString(RandomBytes(8)));
+  const std::string what =
+      absl::StrCat(plan_.coordinator.ToString(), " ", plan_.job, " ", link_->generation() + 1);
+  return absl::StrCat("muster-", absl::Hex(Fnv1a64(what), absl::kZeroPad16));
+}
+
+void PmixServer::CloseWorld() {
   if (world_.empty()) return;
   CarryOut(engine_->Close());
   library_->remove_world(world_.c_str());
@@ -186,8 +205,51 @@ std::optional<MpiFault> PmixServer::Ended(int local_rank, const ProcessEnd& end)
   return engine_->Ended(local_rank, end);
 }
 
+absl::Time PmixServer::next_warning() const {
+  if (!engine_) return absl::InfiniteFuture();
+  return link_ ? std::min(engine_->next_warning(), link_->next_report()) : engine_->next_warning();
+}
+
 void PmixServer::Warn() {
-  if (engine_) CarryOut(engine_->Warn(SteadyNow()));
+  if (!engine_) return;
+  if (link_) link_->Report(engine_->DescribeMissing());
+  CarryOut(engine_->Warn(SteadyNow(), link_ ? link_->DescribeMissing() : ""));
+}
+
+// ---- Other nodes ----
+
+WorldLink::Handlers PmixServer::LinkHandlers() {
+  WorldLink::Handlers handlers;
+  handlers.on_formed = [this](const std::string& /*name*/) { engine_->NodesAreIn(); };
+  handlers.on_exchanged = [this](const std::string& exchange,
+                                 const std::vector<std::string>& parts) {
+    CarryOut(engine_->Exchanged(exchange, parts));
+  };
+  handlers.on_asked = [this](int rank) { library_->fetch(world_.c_str(), rank); };
+  handlers.on_answered = [this](int rank, const std::optional<std::string>& data) {
+    CarryOut(engine_->Answered(rank, data));
+  };
+  handlers.on_ended = handlers_.on_world_ended;
+  handlers.on_broken = [this](const std::string& why) { CarryOut(engine_->Fail(why)); };
+  return handlers;
+}
+
+void PmixServer::JoinOrLeave() {
+  if (!link_) return;
+  if (engine_->active()) return link_->Join();
+  if (link_->joined()) link_->Leave();
+}
+
+void PmixServer::EndWorld(const pmi::WorldEnd& end) {
+  if (link_) link_->End(end);
+}
+
+void PmixServer::RefuseRestart(const std::string& why) {
+  if (link_) link_->RefuseRestart(why, NextName());
+}
+
+void PmixServer::Flush() {
+  if (link_) link_->Flush();
 }
 
 // ---- Requests ----
@@ -209,7 +271,10 @@ std::vector<pmix::Request> PmixServer::TakeRequests() {
 
 void PmixServer::HandleRequests() {
   for (const pmix::Request& request : TakeRequests()) {
-    if (engine_) CarryOut(engine_->Receive(request, SteadyNow()));
+    if (!engine_) continue;
+    const pmix::Effects effects = engine_->Receive(request, SteadyNow());
+    JoinOrLeave();
+    CarryOut(effects);
   }
 }
 
@@ -227,6 +292,12 @@ void PmixServer::CarryOut(const pmix::Effects& effects) {
                        answer->data.size());
     } else if (std::holds_alternative<pmix::Look>(effect)) {
       library_->look();
+    } else if (const auto* begin = std::get_if<pmix::BeginExchange>(&effect)) {
+      link_->Begin(begin->exchange, begin->nodes, begin->data);
+    } else if (const auto* ask = std::get_if<pmix::AskForData>(&effect)) {
+      link_->Ask(ask->rank);
+    } else if (const auto* tell = std::get_if<pmix::TellData>(&effect)) {
+      if (link_) link_->Answer(tell->rank, tell->data);
     } else {
       launcher::CarryOut(handlers_, std::get<MpiEffect>(effect));
     }

@@ -17,6 +17,7 @@
 #include "client/launcher/pmix/engine.h"
 #include "client/launcher/process/event_fd.h"
 #include "client/launcher/process/event_loop.h"
+#include "client/launcher/world_link.h"
 
 namespace muster::launcher {
 
@@ -27,7 +28,7 @@ namespace muster::launcher {
 class PmixServer : public MpiServer {
  public:
   // All pointers must outlive this object.
-  PmixServer(const JobPlan* plan, EventLoop* loop, Handlers handlers);
+  PmixServer(const JobPlan* plan, JobStoreClient* store, EventLoop* loop, Handlers handlers);
   ~PmixServer() override;
   PmixServer(const PmixServer&) = delete;
   PmixServer& operator=(const PmixServer&) = delete;
@@ -36,15 +37,16 @@ class PmixServer : public MpiServer {
   absl::Status BeginWorld() override;
   absl::StatusOr<MpiAccess> Connect(int local_rank) override;
   std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end) override;
+  void EndWorld(const pmi::WorldEnd& end) override;
+  void RefuseRestart(const std::string& why) override;
+  void Flush() override;
   void RemoveFiles() override;
 
   bool HasJoined(int local_rank) const override {
     return engine_ && engine_->HasJoined(local_rank);
   }
   bool active() const override { return engine_ && engine_->active(); }
-  absl::Time next_warning() const override {
-    return engine_ ? engine_->next_warning() : absl::InfiniteFuture();
-  }
+  absl::Time next_warning() const override;
   void Warn() override;
 
  private:
@@ -52,7 +54,12 @@ class PmixServer : public MpiServer {
   static void OnRequest(void* self, const MusterPmixRequest* request);
 
   absl::Status Start();
-  void EndWorld();
+  void CloseWorld();
+  // Returns the name of the next world, the same on all nodes.
+  std::string NextName() const;
+  WorldLink::Handlers LinkHandlers();
+  // Tells the other nodes whether ranks of this one are in MPI.
+  void JoinOrLeave();
   absl::Status AddWorld(const std::string& name);
   std::vector<pmix::Request> TakeRequests();
   void HandleRequests();
@@ -66,6 +73,7 @@ class PmixServer : public MpiServer {
   std::string folder_;
   std::string world_;  // its name; "" if there is none
   std::optional<pmix::Engine> engine_;
+  std::optional<WorldLink> link_;  // unset if the job has one node
   EventFd arrived_;
   absl::Mutex mutex_;
   std::vector<pmix::Request> requests_ ABSL_GUARDED_BY(mutex_);

@@ -33,6 +33,8 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
   // The rank's last output is printed before the launcher's messages about its end.
   starter_->Ended(place->local_rank, rank_end, outcome_->failure_elsewhere());
   if (group_) return group_->Hold({place, rank_end});
+  // It was signalled, and has left MPI without the others.
+  if (ending && mpi_fault) EndMpiWorld(rank_end);
   Settle(place, rank_end, MayRestartGroup());
 }
 
@@ -40,7 +42,7 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
 void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart_group) {
   const bool failed = !end.well() && shutdown_->running();
   if (failed && may_restart_group) {
-    group_.emplace(&plan_, ranks_, link_, outcome_, starter_, HeldEnd{place, end});
+    group_.emplace(&plan_, ranks_, link_, outcome_->Sentence(end), starter_, HeldEnd{place, end});
     return;
   }
   const bool restarts = failed && MayRestart(*place);
@@ -54,6 +56,7 @@ void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart
   }
   outcome_->Add(end);
   if (!fatal) return;
+  EndMpiWorld(end);
   // After MPI_Abort() the other ranks have nothing to report.
   shutdown_->BeginFailure(DescribeEnd(end),
                           end.aborted() ? absl::ZeroDuration() : plan_.failure_wait);
@@ -68,7 +71,19 @@ void RankRecovery::OnMpiFault(int local_rank, const MpiFault& fault) {
   RankEnd* const end = outcome_->Find(ranks_->At(local_rank).pid);
   if (end == nullptr || end->after_our_signal) return;  // it is about to be replaced, or was ended
   end->mpi_fault = fault;
+  EndMpiWorld(*end);
   if (shutdown_->running()) shutdown_->BeginFailure(DescribeEnd(*end));
+}
+
+bool RankRecovery::OnWorldRestart(const std::string& why) {
+  if (group_) return true;
+  if (!shutdown_->running() || !MayRestartGroup()) return false;
+  group_.emplace(&plan_, ranks_, link_, why, starter_, std::nullopt);
+  return true;
+}
+
+void RankRecovery::EndMpiWorld(const RankEnd& end) {
+  mpi_->EndWorld({outcome_->Sentence(end), end.aborted() ? end.mpi_fault->code : std::nullopt});
 }
 
 void RankRecovery::OnLosses() {
@@ -105,8 +120,7 @@ bool RankRecovery::MayRestart(const RankTable::Place& place) const {
   if (!mpi_->HasJoined(place.local_rank)) return true;
   starter_->Say(absl::StrCat("rank ", place.rank,
                              " cannot be restarted alone, because a new process cannot take its "
-                             "place in MPI; --restart=group restarts all ranks of a job on one "
-                             "node"));
+                             "place in MPI; --restart=group restarts all ranks"));
   return false;
 }
 
@@ -145,7 +159,9 @@ bool RankRecovery::MayRestartGroup() const {
 }
 
 void RankRecovery::StepGroup() {
-  switch (group_->Step()) {
+  const GroupRestart::Next next = group_->Step();
+  if (group_->ending()) mpi_->EndWorld({group_->cause(), std::nullopt, /*restarts=*/true});
+  switch (next) {
     case GroupRestart::Next::kStep:
       return;
     case GroupRestart::Next::kOneByOne:
@@ -175,13 +191,17 @@ void RankRecovery::CancelGroup() {
 
 void RankRecovery::StartGroup() {
   ++restart_count_;
-  RankEnd failure = TakeHeldEnds().front().end;
+  const std::string what = group_->cause();
+  const bool failed_here = group_->failed_here();
+  const std::vector<HeldEnd> held = TakeHeldEnds();
   const absl::Status started = ranks_->StartAll();
   link_->PublishRanks();
-  failure.forgiven = started.ok();
   if (started.ok()) outcome_->ForgetCleanEnds();
-  outcome_->Add(failure);
-  const std::string what = outcome_->Sentence(failure);
+  if (failed_here) {
+    RankEnd failure = held.front().end;
+    failure.forgiven = started.ok();
+    outcome_->Add(failure);
+  }
   if (!started.ok()) return shutdown_->BeginFailure(absl::StrCat(what, "; ", started.message()));
   for (int i = 0; i < plan_.nproc_per_node; ++i) link_->ReportStarted(ranks_->At(i));
   starter_->Say(absl::StrCat(what, "; all ranks of this node (", plan_.nproc_per_node,

@@ -35,6 +35,9 @@ class RankRecovery {
   void OnEnd(RankTable::Place* place, const ProcessEnd& end);
   // Handles that ranks wait in MPI for this rank, whose process has ended with status 0.
   void OnMpiFault(int local_rank, const MpiFault& fault);
+  // Handles that all ranks of an MPI world are started again, for this reason on another node.
+  // Returns false if those of this node are not.
+  bool OnWorldRestart(const std::string& why);
   // Handles new losses that the coordinator has reported.
   void OnLosses();
   // Advances restarts and cleanups. `suspended` means that the ranks are stopped; then nothing is
@@ -58,6 +61,8 @@ class RankRecovery {
   void Settle(RankTable::Place* place, RankEnd end, bool may_restart_group);
   void ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal);
   void OnEndWithoutLeave(RankEnd* end);
+  // Tells the other nodes of an MPI world that it has ended here, because of this rank.
+  void EndMpiWorld(const RankEnd& end);
 
   // Restart of one rank.
   bool MayRestart(const RankTable::Place& place) const;

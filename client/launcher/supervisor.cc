@@ -44,13 +44,15 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
       child_signal_fd_(ChildSignalFd()),
       coordinator_(starter, loop, &signals_,
                    [this](const ProcessEnd& end) { OnCoordinatorGivenUp(end); }),
-      mpi_(MakeMpiServer(&plan_, loop,
+      store_(&plan_),
+      mpi_(MakeMpiServer(&plan_, &store_, loop,
                          {[this](const std::string& text) { Say(text); },
                           [this](int local_rank) { OnExpelled(local_rank); },
                           [this](int local_rank, const MpiFault& fault) {
                             recovery_.OnMpiFault(local_rank, fault);
-                          }})),
-      torch_(&plan_, loop, [this](const std::string& text) { Say(text); }),
+                          },
+                          [this](const pmi::WorldEnd& end) { OnWorldEnded(end); }})),
+      torch_(&plan_, &store_, loop, [this](const std::string& text) { Say(text); }),
       ranks_(&plan_, starter, loop, &coordinator_, mpi_.get(), &torch_,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
       outcome_(plan_.job, node_),
@@ -72,10 +74,12 @@ absl::Status Supervisor::Run() {
   if (!started.ok()) shutdown_.OnNotStarted();
   while (started.ok() && Active()) Step();
   link_.Flush();
+  mpi_->Flush();
   recovery_.OnLosses();
   AwaitBundle();
   EndLeftovers();
   torch_.Close();
+  store_.Close();  // or the coordinator would wait for it in its drain
   StopCoordinator();
   return started;
 }
@@ -197,6 +201,19 @@ void Supervisor::OnJobFailed(const std::string& reason) {
   if (!shutdown_.running() || !Active()) return;
   outcome_.FailedElsewhere(reason);
   shutdown_.BeginFailure("the job has failed");
+}
+
+// Ranks here may have failed since then, for want of the others.
+void Supervisor::OnWorldEnded(const pmi::WorldEnd& end) {
+  if (end.restarts && recovery_.OnWorldRestart(end.why)) return;
+  if (end.restarts) {
+    mpi_->RefuseRestart(absl::StrCat("muster run on node ", node_,
+                                     " does not start its ranks again, after ", end.why));
+  }
+  if (!Active() && outcome_.ExitStatus() == 0) return;  // the ranks here had done their part
+  outcome_.WorldEndedElsewhere(end.why, end.abort_code);
+  if (!shutdown_.running() || !Active()) return;
+  shutdown_.BeginFailure(end.why, end.abort_code ? absl::ZeroDuration() : plan_.failure_wait);
 }
 
 void Supervisor::OnExpelled(int local_rank) {

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_link.h"
 #include "client/launcher/hosted_coordinator.h"
+#include "client/launcher/job_store_client.h"
 #include "client/launcher/mpi_server.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
@@ -41,6 +42,7 @@ namespace muster::launcher {
 //   HostedCoordinator  the coordinator's process
 //   MpiServer          the ranks of MPI programs
 //   TorchServer        the store of PyTorch programs
+//   JobStoreClient     the connection of both to the job's store
 //   CoordinatorLink    calls to the coordinator
 //
 // Nothing here links the SDK but the store's client, since a launcher has no rank. RankStarter, the
@@ -95,6 +97,7 @@ class Supervisor {
   void OnEnd(pid_t pid, int wait_status);
   void OnCoordinatorGivenUp(const ProcessEnd& end);
   void OnJobFailed(const std::string& reason);
+  void OnWorldEnded(const pmi::WorldEnd& end);
   void OnExpelled(int local_rank);
 
   // The end of the run. AwaitBundle() blocks until a bundle about a hang is in --debug-dir, unless
@@ -115,6 +118,7 @@ class Supervisor {
   bool suspended_ = false;
 
   HostedCoordinator coordinator_;
+  JobStoreClient store_;
   const std::unique_ptr<MpiServer> mpi_;
   TorchServer torch_;
   RankTable ranks_;

@@ -29,9 +29,9 @@ bool IsServedHere(const JobPlan& plan) {
 }
 
 // Only with an endpoint on each of several nodes do launchers share the keys.
-std::unique_ptr<torch::KeyStore> MakeStore(const JobPlan& plan) {
+std::unique_ptr<torch::KeyStore> MakeStore(const JobPlan& plan, JobStoreClient* client) {
   const bool shared = plan.nnodes > 1 && plan.torch_store == TorchStore::kLoopback;
-  if (shared) return std::make_unique<JobKeyStore>(plan);
+  if (shared) return std::make_unique<JobKeyStore>(client);
   return std::make_unique<torch::LocalKeyStore>();
 }
 
@@ -75,8 +75,8 @@ std::string PrefixOf(int generation) { return absl::StrCat("torch/", generation,
 
 }  // namespace
 
-TorchServer::TorchServer(JobPlan* plan, EventLoop* loop, Say say)
-    : plan_(*plan), loop_(loop), say_(std::move(say)) {}
+TorchServer::TorchServer(JobPlan* plan, JobStoreClient* store, EventLoop* loop, Say say)
+    : plan_(*plan), client_(store), loop_(loop), say_(std::move(say)) {}
 
 TorchServer::~TorchServer() { Close(); }
 
@@ -97,7 +97,7 @@ absl::Status TorchServer::BeginWorld() {
   operations_.clear();
   unserved_ = 0;
   if (store_ != nullptr && store_->fd() >= 0) return absl::OkStatus();  // has other keys now
-  store_ = MakeStore(plan_);
+  store_ = MakeStore(plan_, client_);
   if (store_->fd() >= 0) loop_->Watch(store_->fd(), [this] { TakeEnded(); });
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "client/launcher/job_store_client.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/event_loop.h"
 #include "client/launcher/torch/key_store.h"
@@ -28,7 +29,7 @@ class TorchServer {
 
   using Say = std::function<void(const std::string& text)>;
   // All pointers must outlive this object.
-  TorchServer(JobPlan* plan, EventLoop* loop, Say say);
+  TorchServer(JobPlan* plan, JobStoreClient* store, EventLoop* loop, Say say);
   ~TorchServer();
   TorchServer(const TorchServer&) = delete;
   TorchServer& operator=(const TorchServer&) = delete;
@@ -36,7 +37,7 @@ class TorchServer {
   // Begins with an empty store, before all ranks are started, or started again. The first call
   // listens, and writes the port into the plan.
   absl::Status BeginWorld();
-  // Closes all connections, also that to the coordinator, which would wait for it in its drain.
+  // Closes all connections, and gives up the operations in the job's store.
   void Close();
 
  private:
@@ -69,6 +70,7 @@ class TorchServer {
   void TakeEnded();
 
   JobPlan& plan_;
+  JobStoreClient* const client_;
   EventLoop* const loop_;
   const Say say_;
   int listener_ = -1;

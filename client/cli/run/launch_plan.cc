@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/flags/coordinator_flag.h"
 #include "common/text/utf8.h"
 
@@ -63,13 +64,36 @@ absl::Status ParseNumber(const char* flag, const std::optional<std::string>& tex
   return Malformed(flag, *text, absl::StrCat("a whole number from ", min, " to ", max));
 }
 
+// Reads the list of --nproc-per-node: the ranks of each node, "4,4,2".
+absl::Status ParseProcessList(const std::string& text, JobPlan* job) {
+  for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ','))) {
+    int processes = 0;
+    if (!absl::SimpleAtoi(word, &processes) || processes < 1 || processes > kMaxProcesses) {
+      return Malformed("--nproc-per-node", text,
+                       absl::StrCat("whole numbers from 1 to ", kMaxProcesses,
+                                    ", separated by commas, one for each node"));
+    }
+    job->ranks_of_nodes.push_back(processes);
+  }
+  if (static_cast<int>(job->ranks_of_nodes.size()) == job->nnodes) {
+    job->nproc_per_node = job->ranks_of_nodes[job->node_rank];
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--nproc-per-node has ", job->ranks_of_nodes.size(), " numbers, and --nnodes is ",
+      job->nnodes, "; give one number for each node, or one for all"));
+}
+
 absl::Status ParseDuration(const char* flag, const std::string& text, absl::Duration* result) {
   if (absl::ParseDuration(text, result) && *result >= absl::ZeroDuration()) return absl::OkStatus();
   return Malformed(flag, text, "a duration such as 5s, 500ms or 1m30s");
 }
 
 absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* job) {
-  RETURN_IF_ERROR(ParseProcesses(flags.nproc_per_node, machine, &job->nproc_per_node));
+  const bool list = flags.nproc_per_node && absl::StrContains(*flags.nproc_per_node, ',');
+  if (!list) {
+    RETURN_IF_ERROR(ParseProcesses(flags.nproc_per_node, machine, &job->nproc_per_node));
+  }
   if (flags.nnodes && absl::StrContains(*flags.nnodes, ':')) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--nnodes is '", ReplaceUnprintable(*flags.nnodes),
@@ -88,7 +112,8 @@ absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* j
                                                    ", which needs --node-rank: 0 to ",
                                                    job->nnodes - 1, ", different on each node"));
   }
-  return ParseNumber("--node-rank", flags.node_rank, 0, job->nnodes - 1, &job->node_rank);
+  RETURN_IF_ERROR(ParseNumber("--node-rank", flags.node_rank, 0, job->nnodes - 1, &job->node_rank));
+  return list ? ParseProcessList(*flags.nproc_per_node, job) : absl::OkStatus();
 }
 
 absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated_job,

@@ -20,8 +20,11 @@ std::string EndPhrase(const RankEnd& end) {
 }
 
 // The process may have been killed before it exited with the code of MPI_Abort().
+int AbortStatus(int code) { return (code & 0xff) != 0 ? code & 0xff : exit_codes::kFailed; }
+
 int ExitStatusOf(const RankEnd& end) {
-  const int status = end.aborted() ? *end.mpi_fault->code & 0xff : ShellStatus(end.end);
+  if (end.aborted()) return AbortStatus(*end.mpi_fault->code);
+  const int status = ShellStatus(end.end);
   return status != 0 || end.well() ? status : exit_codes::kFailed;
 }
 
@@ -78,6 +81,7 @@ int RunOutcome::ExitStatus() const {
   if (reader_gone_) return ShellStatus({true, SIGPIPE});
   const RankEnd* unclean = FirstUnclean();
   if (coordinator_ && unclean != nullptr) return exit_codes::kCoordinatorLost;
+  if (abort_code_elsewhere_) return AbortStatus(*abort_code_elsewhere_);
   if (!failure_elsewhere_.empty()) return exit_codes::kPeerLost;
   if (!left_running_.empty()) return exit_codes::kFailed;
   if (const RankEnd* healthy = FirstHealthy()) return ShellStatus(healthy->end);
@@ -107,6 +111,7 @@ RankEnd* RunOutcome::Find(pid_t pid) {
 }
 
 const RankEnd* RunOutcome::Guilty() const {
+  if (world_ended_elsewhere_) return nullptr;
   for (const RankEnd& end : ends_) {
     if (FailedOnItsOwn(end) && !SaysHealthy(end.end)) return &end;
   }

@@ -60,6 +60,13 @@ class RunOutcome {
 
   // Notes that the job has failed on another node, and why.
   void FailedElsewhere(std::string reason) { failure_elsewhere_ = std::move(reason); }
+  // Notes that an MPI world has ended on another node before it ended here, and why. `code` is that
+  // of MPI_Abort(). Failures of ranks here are consequences.
+  void WorldEndedElsewhere(std::string reason, std::optional<int> code) {
+    failure_elsewhere_ = std::move(reason);
+    world_ended_elsewhere_ = true;
+    abort_code_elsewhere_ = code;
+  }
   // Returns that reason, or "".
   const std::string& failure_elsewhere() const { return failure_elsewhere_; }
   // Notes the ranks that were left running because this user may not signal them.
@@ -73,7 +80,8 @@ class RunOutcome {
   //   0 if every rank ended well or is forgiven
   //   the status of the guilty rank: the first that failed and does not say that it is healthy
   //   128 + SIGPIPE if the output lost its reader
-  //   76 if the coordinator was lost, 75 if the job failed elsewhere
+  //   76 if the coordinator was lost
+  //   the code of an MPI_Abort() on another node, 75 if the job failed elsewhere otherwise
   //   1 if a rank could not be ended
   //   the status of the first rank that says it is healthy, or else of the first that did not end
   //   well under the launcher's signals
@@ -101,6 +109,8 @@ class RunOutcome {
   std::optional<int> interrupted_;
   bool reader_gone_ = false;
   std::string failure_elsewhere_;
+  bool world_ended_elsewhere_ = false;
+  std::optional<int> abort_code_elsewhere_;
   std::vector<int> left_running_;
   std::optional<ProcessEnd> coordinator_;
 };

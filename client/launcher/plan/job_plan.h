@@ -1,6 +1,7 @@
 #ifndef MUSTER_CLIENT_LAUNCHER_PLAN_JOB_PLAN_H_
 #define MUSTER_CLIENT_LAUNCHER_PLAN_JOB_PLAN_H_
 
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ struct JobPlan {
   int nproc_per_node = 1;
   int nnodes = 1;
   int node_rank = 0;
+  // How many ranks each node has, if they differ. Empty: each has nproc_per_node.
+  std::vector<int> ranks_of_nodes = {};
   std::string node_id;  // empty: each rank finds its own
 
   // Where the coordinator listens. If it is hosted here on a free port, the port is not known until
@@ -89,8 +92,19 @@ struct JobPlan {
   bool elastic() const {
     return max_restarts > 0 || min_world_size < world_size() || max_world_size > world_size();
   }
-  int world_size() const { return nnodes * nproc_per_node; }
-  int GlobalRank(int local_rank) const { return node_rank * nproc_per_node + local_rank; }
+  // Returns how many ranks each node has.
+  std::vector<int> RanksOfNodes() const {
+    return ranks_of_nodes.empty() ? std::vector<int>(nnodes, nproc_per_node) : ranks_of_nodes;
+  }
+  int world_size() const {
+    if (ranks_of_nodes.empty()) return nnodes * nproc_per_node;
+    return std::accumulate(ranks_of_nodes.begin(), ranks_of_nodes.end(), 0);
+  }
+  int GlobalRank(int local_rank) const {
+    if (ranks_of_nodes.empty()) return node_rank * nproc_per_node + local_rank;
+    const auto first = ranks_of_nodes.begin();
+    return std::accumulate(first, first + node_rank, 0) + local_rank;
+  }
 };
 
 }  // namespace muster::launcher

@@ -29,8 +29,10 @@ bool TooLong(const std::string& text, int limit) { return static_cast<int>(text.
 
 Engine::Engine(World world)
     : world_(std::move(world)),
-      mpi_(world_.first_rank, world_.local_size, world_.node,
-           [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); }),
+      mpi_(
+          world_.first_rank, world_.local_size, world_.node,
+          [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); },
+          /*has_other_nodes=*/world_.name.empty()),
       ranks_(world_.local_size) {
   if (!TooLong(world_.process_mapping, kMaxValueLength)) {
     values_[kMappingKey] = world_.process_mapping;
@@ -90,7 +92,10 @@ void Engine::Serve(int local_rank, const Command& command, absl::Time now) {
     return Answer(local_rank, absl::StrCat("maxes kvsname_max=", kMaxNameLength, " keylen_max=",
                                            kMaxKeyLength, " vallen_max=", kMaxValueLength));
   }
-  if (name == "get_my_kvsname") return Answer(local_rank, "my_kvsname kvsname=" + world_.name);
+  if (name == "get_my_kvsname") {
+    ranks_[local_rank].wants_name = true;
+    return AnswerName(local_rank);
+  }
   if (name == "get_appnum") return Answer(local_rank, "appnum appnum=0");
   if (name == "get_universe_size") {
     return Answer(local_rank, absl::StrCat("universe_size size=", world_.size));
@@ -107,7 +112,6 @@ void Engine::Serve(int local_rank, const Command& command, absl::Time now) {
 }
 
 void Engine::Init(int local_rank, const Command& command, absl::Time now) {
-  if (!world_.refusal.empty()) return RefuseInit(local_rank, "not_offered", world_.refusal);
   const std::optional<int> version = command.Number("pmi_version");
   if (!version) return Reject(local_rank, "an init without pmi_version");
   if (*version != 1) {
@@ -118,6 +122,19 @@ void Engine::Init(int local_rank, const Command& command, absl::Time now) {
   }
   Answer(local_rank, "response_to_init pmi_version=1 pmi_subversion=1 rc=0");
   mpi_.Init(local_rank, now);
+}
+
+void Engine::AnswerName(int local_rank) {
+  if (world_.name.empty()) return;
+  if (!std::exchange(ranks_[local_rank].wants_name, false)) return;
+  Answer(local_rank, "my_kvsname kvsname=" + world_.name);
+}
+
+Effects Engine::NameWorld(const std::string& name) {
+  world_.name = name;
+  mpi_.OtherNodesAreIn();
+  for (int i = 0; i < world_.local_size; ++i) AnswerName(i);
+  return TakeEffects();
 }
 
 void Engine::RefuseInit(int local_rank, const std::string& message, const std::string& why) {
@@ -203,8 +220,14 @@ Effects Engine::Exchanged(const absl::StatusOr<Values>& others) {
   return TakeEffects();
 }
 
-Effects Engine::Warn(absl::Time now) {
-  mpi_.Warn(now);
+Effects Engine::Fail(const std::string& why) {
+  exchanging_ = false;
+  mpi_.FailWorld(why);
+  return TakeEffects();
+}
+
+Effects Engine::Warn(absl::Time now, const std::string& missing_elsewhere) {
+  mpi_.Warn(now, missing_elsewhere);
   return TakeEffects();
 }
 

@@ -12,7 +12,6 @@
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/pmi/mpi_ranks.h"
-#include "client/launcher/pmi/node_exchange.h"
 #include "client/launcher/pmi/wire.h"
 
 namespace muster::launcher::pmi {
@@ -22,11 +21,10 @@ struct World {
   int first_rank = 0;  // of this node
   int local_size = 1;
   int size = 1;
-  std::string node;             // its name, for messages
-  std::string name;             // the name of the key-value space; no spaces
+  std::string node;  // its name, for messages
+  // The name of the key-value space; no spaces. Empty: NameWorld() will say.
+  std::string name;
   std::string process_mapping;  // left out if it is longer than a value may be
-  // If not empty, every MPI_Init() is refused for this reason, a clause for the user.
-  std::string refusal = {};
 };
 
 // ---- What the engine's caller has to do ----
@@ -36,9 +34,10 @@ struct Reply {
   int local_rank;
   std::string line;  // without the newline
 };
-// Begin the exchange between the nodes, and pass its result to Engine::Exchanged().
+// Begin the exchange between the nodes, the part of a barrier that is not on this node, and pass
+// its result to Engine::Exchanged(): what the ranks of the other nodes have put.
 struct BeginExchange {
-  Values puts;
+  Values puts;  // by the ranks of this node, since the last barrier
 };
 using Effect = std::variant<Reply, BeginExchange, MpiEffect>;
 using Effects = std::vector<Effect>;
@@ -64,8 +63,12 @@ class Engine {
   Effects Receive(int local_rank, absl::string_view bytes, absl::Time now);
   // Handles that the rank does not read its answers: it sends commands without end.
   Effects RejectReader(int local_rank);
+  // Handles that all nodes are in the world, which has this name.
+  Effects NameWorld(const std::string& name);
   // Handles the end of the exchange that BeginExchange began.
   Effects Exchanged(const absl::StatusOr<Values>& others);
+  // Handles that the world cannot go on, for this reason.
+  Effects Fail(const std::string& why);
 
   // Handles a new process, without the state of the one before.
   void Started(int local_rank);
@@ -76,7 +79,8 @@ class Engine {
   bool HasJoined(int local_rank) const { return mpi_.HasJoined(local_rank); }
   bool active() const { return mpi_.active(); }
   absl::Time next_warning() const { return mpi_.next_warning(); }
-  Effects Warn(absl::Time now);
+  Effects Warn(absl::Time now, const std::string& missing_elsewhere = "");
+  std::string DescribeMissing() const { return mpi_.DescribeMissingTo(MpiRanks::Reader::kOthers); }
 
  private:
   // The state of one process's commands.
@@ -84,6 +88,7 @@ class Engine {
     bool in_spawn = false;  // in the lines of a spawn command
     int spawns_left = 0;    // further spawn commands that belong to the same call
     size_t bytes_put = 0;
+    bool wants_name = false;  // has asked for the world's name, and not been answered
     LineReader lines;
   };
 
@@ -92,6 +97,8 @@ class Engine {
   void ServeSpawn(int local_rank, const std::string& line);
   void Init(int local_rank, const Command& command, absl::Time now);
   void RefuseInit(int local_rank, const std::string& message, const std::string& why);
+  // Answers the question for the world's name, if the rank has asked and the name is known.
+  void AnswerName(int local_rank);
   void Put(int local_rank, const Command& command);
   void Get(int local_rank, const Command& command);
   void Abort(int local_rank, const Command& command);
@@ -102,7 +109,7 @@ class Engine {
   void Answer(int local_rank, std::string line);
   Effects TakeEffects();
 
-  const World world_;
+  World world_;
   MpiRanks mpi_;
   std::vector<Rank> ranks_;  // by local rank
   Values values_;            // that ranks may get

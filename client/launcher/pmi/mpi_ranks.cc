@@ -8,9 +8,19 @@
 #include "client/launcher/outcome/rank_ranges.h"
 
 namespace muster::launcher {
+namespace {
 
-MpiRanks::MpiRanks(int first_rank, int local_size, std::string node, Sink sink)
-    : first_rank_(first_rank), node_(std::move(node)), sink_(std::move(sink)), ranks_(local_size) {}
+const std::string& kOtherNodes = *new std::string("the other nodes");
+
+}  // namespace
+
+MpiRanks::MpiRanks(int first_rank, int local_size, std::string node, Sink sink,
+                   bool has_other_nodes)
+    : first_rank_(first_rank),
+      node_(std::move(node)),
+      sink_(std::move(sink)),
+      ranks_(local_size),
+      waits_for_nodes_(has_other_nodes) {}
 
 // ---- Processes ----
 
@@ -33,11 +43,16 @@ void MpiRanks::Init(int local_rank, absl::Time now) {
   BlameEnded(
       [](const Rank& rank) { return rank.phase == Phase::kOutside; },
       absl::StrCat("without MPI_Init(), in which rank ", Number(local_rank), " waits for it"));
-  if (RanksOutside().empty()) {
+  if (RanksOutside().empty() && !waits_for_nodes_) {
     init_wait_.End();
   } else if (RanksInMpi().size() == 1) {
     init_wait_.Begin(now);
   }
+}
+
+void MpiRanks::OtherNodesAreIn() {
+  waits_for_nodes_ = false;
+  if (RanksOutside().empty()) init_wait_.End();
 }
 
 void MpiRanks::RefuseInit(int local_rank, const std::string& why) {
@@ -94,6 +109,15 @@ void MpiRanks::FailBarrier(const std::string& why) {
   }
 }
 
+void MpiRanks::FailWorld(const std::string& why) {
+  sink_(Announce{absl::StrCat("MPI cannot go on on node ", node_, ": ", why)});
+  for (int i = 0; i < local_size(); ++i) {
+    if (ranks_[i].phase == Phase::kInMpi && !ranks_[i].expelled) {
+      Condemn(i, {"after MPI had failed between the nodes", {}});
+    }
+  }
+}
+
 template <typename Predicate>
 void MpiRanks::BlameEnded(Predicate counts, const std::string& text) {
   for (int i = 0; i < local_size(); ++i) {
@@ -118,19 +142,23 @@ std::optional<std::string> MpiRanks::Wait::TakeWarning(absl::Time now) {
   return absl::FormatDuration(absl::Trunc(lasted, absl::Seconds(1)));
 }
 
-void MpiRanks::Warn(absl::Time now) {
+void MpiRanks::Warn(absl::Time now, const std::string& missing_elsewhere) {
+  const std::string& elsewhere = missing_elsewhere.empty() ? kOtherNodes : missing_elsewhere;
   const std::vector<int> waiting = WaitingRanks();
   if (const auto lasted = barrier_wait_.TakeWarning(now)) {
     const bool all_are_here = static_cast<int>(waiting.size()) == local_size();
-    AnnounceWait(waiting, absl::StrCat(*lasted, " in a barrier of MPI for ",
-                                       all_are_here ? "the other nodes" : DescribeMissing()));
+    AnnounceWait(waiting,
+                 absl::StrCat(*lasted, " in a barrier of MPI for ",
+                              all_are_here ? elsewhere : DescribeMissingTo(Reader::kHere)));
   }
   const std::vector<int> outside = RanksOutside();
-  if (!active() || outside.empty()) init_wait_.End();  // its ranks have been restarted
+  // Its ranks may have been restarted.
+  if (!active() || (outside.empty() && !waits_for_nodes_)) init_wait_.End();
   if (const auto lasted = init_wait_.TakeWarning(now); lasted && !barrier_wait_.lasts()) {
+    const std::string here = absl::StrCat(NamedRanks(outside), ", which ",
+                                          outside.size() == 1 ? "has" : "have", " not called it");
     AnnounceWait(RanksInMpi(),
-                 absl::StrCat(*lasted, " in MPI_Init() for ", NamedRanks(outside), ", which ",
-                              outside.size() == 1 ? "has" : "have", " not called it"));
+                 absl::StrCat(*lasted, " in MPI_Init() for ", outside.empty() ? elsewhere : here));
   }
 }
 
@@ -160,16 +188,18 @@ std::vector<int> MpiRanks::RanksOutside() const {
   return RanksWhere([](const Rank& rank) { return rank.phase == Phase::kOutside; });
 }
 
-std::string MpiRanks::DescribeMissing() const {
+std::string MpiRanks::DescribeMissingTo(Reader reader) const {
+  const std::string node = reader == Reader::kHere ? "" : absl::StrCat(" (node ", node_, ")");
   const std::vector<int> outside = RanksOutside();
   const std::vector<int> inside =
       RanksWhere([](const Rank& rank) { return !rank.waits && rank.phase != Phase::kOutside; });
   std::vector<std::string> parts;
   if (!outside.empty()) {
-    parts.push_back(absl::StrCat(NamedRanks(outside), ", which ",
+    parts.push_back(absl::StrCat(NamedRanks(outside), node, ", which ",
                                  outside.size() == 1 ? "has" : "have", " not called MPI_Init()"));
   }
-  if (!inside.empty()) parts.push_back(absl::StrCat(NamedRanks(inside), ", in MPI but not there"));
+  if (!inside.empty())
+    parts.push_back(absl::StrCat(NamedRanks(inside), node, ", in MPI but not there"));
   return absl::StrJoin(parts, ", and for ");
 }
 

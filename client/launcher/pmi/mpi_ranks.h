@@ -64,8 +64,10 @@ class MpiRanks {
   using Sink = std::function<void(MpiEffect)>;
 
   // `first_rank` is the number of the node's first rank, `node` its name for messages. `sink` is
-  // called from the calls below.
-  MpiRanks(int first_rank, int local_size, std::string node, Sink sink);
+  // called from the calls below. MPI_Init() waits for other nodes until OtherNodesAreIn(), if the
+  // world has any.
+  MpiRanks(int first_rank, int local_size, std::string node, Sink sink,
+           bool has_other_nodes = false);
 
   int local_size() const { return static_cast<int>(ranks_.size()); }
   int Number(int local_rank) const { return first_rank_ + local_rank; }
@@ -94,6 +96,8 @@ class MpiRanks {
   // Notes that MPI_Init() failed, and tells the user why, once for all ranks.
   void RefuseInit(int local_rank, const std::string& why);
   void Abort(int local_rank, int code, const std::string& text);
+  // Notes that ranks of all other nodes have called MPI_Init().
+  void OtherNodesAreIn();
   // Tells the user that the rank asked for this call.
   void RefuseCall(int local_rank, const RefusedCall& call);
   // Ends the rank's process, and the job, because of this fault.
@@ -107,12 +111,21 @@ class MpiRanks {
   std::vector<int> EndBarrier();
   // Ends the processes of the ranks in the barrier, because it cannot end.
   void FailBarrier(const std::string& why);
+  // Ends the processes of all ranks in MPI, because MPI cannot go on.
+  void FailWorld(const std::string& why);
 
   // ---- Warnings ----
 
   // Returns when Warn() is due, else infinite future.
   absl::Time next_warning() const { return std::min(barrier_wait_.next, init_wait_.next); }
-  void Warn(absl::Time now);
+  // `missing_elsewhere` are the ranks of other nodes for which this node waits; "" if there are
+  // none, or they are not known.
+  void Warn(absl::Time now, const std::string& missing_elsewhere = "");
+
+  // Returns for which ranks of this node the others wait, for the user of this node or for those of
+  // other nodes, who are told the node.
+  enum class Reader { kHere, kOthers };
+  std::string DescribeMissingTo(Reader reader) const;
 
  private:
   enum class Phase { kOutside, kInMpi, kFinalized, kRefused };
@@ -145,15 +158,15 @@ class MpiRanks {
   std::vector<int> WaitingRanks() const;
   std::vector<int> RanksInMpi() const;
   std::vector<int> RanksOutside() const;
-  std::string DescribeMissing() const;
 
   const int first_rank_;
   const std::string node_;
   const Sink sink_;
   std::vector<Rank> ranks_;  // by local rank
   bool refusal_announced_ = false;
+  bool waits_for_nodes_;  // ranks of other nodes have not called MPI_Init()
   Wait barrier_wait_;
-  Wait init_wait_;  // from the first MPI_Init() of the world until all ranks have called it
+  Wait init_wait_;  // from the first MPI_Init() here until all ranks have called it
 };
 
 }  // namespace muster::launcher

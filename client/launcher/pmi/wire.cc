@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace muster::launcher::pmi {
 namespace {
@@ -58,6 +60,19 @@ std::string Unescape(absl::string_view value) {
     text.push_back(value[i]);
   }
   return text;
+}
+
+std::string SerializeValues(const Values& values) {
+  std::string bytes;
+  for (const auto& [key, value] : values) absl::StrAppend(&bytes, key, "\n", value, "\n");
+  return bytes;
+}
+
+void ParseValues(absl::string_view bytes, Values* values) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(bytes, '\n');
+  for (size_t i = 0; i + 1 < lines.size(); i += 2) {
+    (*values)[std::string(lines[i])] = std::string(lines[i + 1]);
+  }
 }
 
 std::vector<std::string> LineReader::Add(absl::string_view bytes) {

@@ -40,6 +40,14 @@ std::optional<Command> ParseCommand(absl::string_view line);
 // Removes the backslashes that a client has put before spaces and other bytes of a value.
 std::string Unescape(absl::string_view value);
 
+// Values that ranks have put, by key, as on the wire.
+using Values = std::map<std::string, std::string>;
+
+// Returns the values as bytes, for the launchers of other nodes; ParseValues() reads them. A line
+// of PMI-1 has no newline, so neither has a key or a value.
+std::string SerializeValues(const Values& values);
+void ParseValues(absl::string_view bytes, Values* values);
+
 // Cuts a stream into lines.
 class LineReader {
  public:

@@ -27,17 +27,18 @@ enum MusterPmixCall {
   kMusterPmixSpawn,    // MPI_Comm_spawn(); PMIx has refused it
   kMusterPmixName,     // MPI's name service; PMIx has refused it
   kMusterPmixWaiting,  // not of a rank: the answer to look()
+  kMusterPmixData,     // not of a rank: the answer to fetch()
 };
 
 struct MusterPmixRequest {
   int call;
   const char* world;
-  int rank;          // that asks, except of a fence
-  int code;          // of an abort
+  int rank;          // that asks, except of a fence; of a modex, and data: whose data they are
+  int code;          // of an abort; of data: 0 if the rank has some
   const char* text;  // of an abort; may be null
   const int* ranks;  // in the fence, or waiting for others in a fence of the whole world
   size_t rank_count;
-  const char* data;  // of a fence: what the ranks of this node contribute
+  const char* data;  // of a fence: what the ranks of this node contribute; of data
   size_t size;
   void* ticket;  // for answer(); null if there is no answer
 };
@@ -71,17 +72,19 @@ struct MusterPmix {
   // Calls `set` with "NAME=value" for each variable with which the rank's process finds the server.
   const char* (*environment)(const char* world, int rank,
                              void (*set)(void* context, const char* variable), void* context);
-  // Answers a request, once. The data is what all ranks of a fence contributed.
+  // Answers a request, once. The data is what all ranks of a fence contributed, or of a modex.
   void (*answer)(void* ticket, int accepted, const char* data, size_t size);
   // Requests a kMusterPmixWaiting, if this version of libpmix can tell.
   void (*look)(void);
+  // Requests a kMusterPmixData, as soon as the rank, which is on this node, has data.
+  void (*fetch)(const char* world, int rank);
   // Ends the server. After it, answer() only frees the ticket.
   void (*stop)(void);
 };
 
 }  // extern "C"
 
-inline constexpr int kMusterPmixVersion = 1;
+inline constexpr int kMusterPmixVersion = 2;
 // The name of the library's `const MusterPmix`.
 inline constexpr char kMusterPmixSymbol[] = "muster_pmix";
 

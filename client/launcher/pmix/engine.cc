@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/text/fnv1a.h"
 #include "common/text/utf8.h"
 
 namespace muster::launcher::pmix {
@@ -12,12 +15,24 @@ std::string AbortText(const std::string& text) {
   return text == "N/A" ? "" : ReplaceUnprintable(text);
 }
 
+// The exchange of a fence of all ranks.
+constexpr char kWholeWorld[] = "fence";
+
+// Returns the name of the exchange of a fence between these ranks.
+std::string NameOfFence(std::vector<int> ranks) {
+  if (ranks.empty()) return kWholeWorld;
+  std::sort(ranks.begin(), ranks.end());
+  return absl::StrCat(kWholeWorld, "-", absl::Hex(Fnv1a64(absl::StrJoin(ranks, ","))));
+}
+
 }  // namespace
 
 Engine::Engine(World world)
     : world_(std::move(world)),
-      mpi_(world_.first_rank, world_.local_size, world_.node,
-           [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); }),
+      mpi_(
+          world_.first_rank, world_.local_size, world_.node,
+          [this](MpiEffect effect) { effects_.emplace_back(std::move(effect)); },
+          /*has_other_nodes=*/world_.ranks_of_nodes.size() > 1),
       ended_(world_.local_size) {}
 
 void Engine::Started(int local_rank) {
@@ -36,11 +51,15 @@ Effects Engine::Receive(const Request& request, absl::Time now) {
   const int local_rank = LocalRank(request.rank);
   if (request.call == kMusterPmixWaiting) {
     if (request.world == world_.name || request.ranks.empty()) NoteWaiting(request.ranks, now);
-  } else if (request.call == kMusterPmixModex || request.world != world_.name) {
-    // libpmix itself has the data of all ranks of this node. Other worlds are over.
-    Reply(request.ticket, false);
+  } else if (request.world != world_.name) {
+    Reply(request.ticket, false);  // it is over
+  } else if (request.call == kMusterPmixData) {
+    effects_.push_back(TellData{
+        request.rank, request.code == 0 ? std::optional<std::string>(request.data) : std::nullopt});
+  } else if (request.call == kMusterPmixModex) {
+    Modex(request);
   } else if (request.call == kMusterPmixFence) {
-    Fence(request);
+    Fence(request, now);
   } else if (IsHere(local_rank)) {
     Serve(request, local_rank, now);
   } else {
@@ -70,11 +89,6 @@ void Engine::Serve(const Request& request, int local_rank, absl::Time now) {
 }
 
 void Engine::Init(const Request& request, int local_rank, absl::Time now) {
-  if (!world_.refusal.empty()) {
-    mpi_.RefuseInit(local_rank, world_.refusal);
-    mpi_.Abort(local_rank, 1, "");  // Open MPI may go on alone, as if there were no launcher
-    return Reply(request.ticket, false);
-  }
   mpi_.Init(local_rank, now);
   if (mpi_.local_size() > 1) next_look_ = std::min(next_look_, now + kLookInterval);
   Reply(request.ticket, true);
@@ -82,7 +96,7 @@ void Engine::Init(const Request& request, int local_rank, absl::Time now) {
 
 // All ranks of this node that take part are there, as PMIx counts them: without those whose
 // connection is lost. A fence without them must not end, or the others would take it for whole.
-void Engine::Fence(const Request& request) {
+void Engine::Fence(const Request& request, absl::Time now) {
   bool complete = true;
   for (int i = 0; i < mpi_.local_size(); ++i) {
     const bool takes_part =
@@ -94,12 +108,70 @@ void Engine::Fence(const Request& request) {
     held_.insert(request.ticket);
     return;
   }
-  mpi_.EndBarrier();
-  Reply(request.ticket, true, request.data);
+  const std::vector<int> nodes = NodesOf(request.ranks);
+  if (nodes.size() <= 1) {
+    mpi_.EndBarrier();
+    return Reply(request.ticket, true, request.data);
+  }
+  if (request.ranks.empty()) {  // PMIx no longer counts them among those that wait
+    for (int i = 0; i < mpi_.local_size(); ++i) {
+      if (!mpi_.Waits(i)) mpi_.EnterBarrier(i, now);
+    }
+  }
+  const std::string exchange = NameOfFence(request.ranks);
+  exchanges_[exchange] = {request.ticket, request.data};
+  effects_.push_back(BeginExchange{exchange, nodes, request.data});
+}
+
+std::vector<int> Engine::NodesOf(const std::vector<int>& ranks) const {
+  std::vector<int> nodes;
+  for (int node = 0, first = 0; node < static_cast<int>(world_.ranks_of_nodes.size()); ++node) {
+    const int end = first + world_.ranks_of_nodes[node];
+    const bool takes_part = ranks.empty() || std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+                              return rank >= first && rank < end;
+                            });
+    if (takes_part) nodes.push_back(node);
+    first = end;
+  }
+  return nodes;
+}
+
+Effects Engine::Exchanged(const std::string& exchange, const std::vector<std::string>& parts) {
+  const auto found = exchanges_.extract(exchange);
+  if (found.empty()) return {};
+  if (exchange == kWholeWorld) mpi_.EndBarrier();
+  auto& [ticket, data] = found.mapped();
+  for (const std::string& part : parts) data += part;
+  Reply(ticket, true, std::move(data));
+  return TakeEffects();
+}
+
+// libpmix itself has the data of all ranks of this node.
+void Engine::Modex(const Request& request) {
+  if (IsHere(LocalRank(request.rank)) || NodesOf({request.rank}).empty()) {
+    return Reply(request.ticket, false);
+  }
+  const bool first = asked_.count(request.rank) == 0;
+  asked_.emplace(request.rank, request.ticket);
+  if (first) effects_.push_back(AskForData{request.rank});
+}
+
+Effects Engine::Answered(int rank, const std::optional<std::string>& data) {
+  const auto [begin, end] = asked_.equal_range(rank);
+  for (auto it = begin; it != end; ++it) Reply(it->second, data.has_value(), data.value_or(""));
+  asked_.erase(begin, end);
+  return TakeEffects();
+}
+
+Effects Engine::Fail(const std::string& why) {
+  mpi_.FailWorld(why);
+  return TakeEffects();
 }
 
 Effects Engine::Close() {
   for (void* ticket : std::exchange(held_, {})) Reply(ticket, false);
+  for (const auto& [name, exchange] : std::exchange(exchanges_, {})) Reply(exchange.first, false);
+  for (const auto& [rank, ticket] : std::exchange(asked_, {})) Reply(ticket, false);
   next_look_ = absl::InfiniteFuture();
   return TakeEffects();
 }
@@ -107,6 +179,7 @@ Effects Engine::Close() {
 // ---- Waits ----
 
 void Engine::NoteWaiting(const std::vector<int>& ranks, absl::Time now) {
+  if (exchanges_.count(kWholeWorld) != 0) return;  // all wait, for other nodes
   if (ranks.empty()) mpi_.EndBarrier();
   for (int rank : ranks) {
     const int local_rank = LocalRank(rank);
@@ -114,8 +187,14 @@ void Engine::NoteWaiting(const std::vector<int>& ranks, absl::Time now) {
   }
 }
 
-Effects Engine::Warn(absl::Time now) {
-  mpi_.Warn(now);
+std::string Engine::DescribeMissing() const {
+  bool known = mpi_.local_size() == 1;
+  for (int i = 0; i < mpi_.local_size(); ++i) known |= mpi_.Waits(i);
+  return known ? mpi_.DescribeMissingTo(MpiRanks::Reader::kOthers) : "";
+}
+
+Effects Engine::Warn(absl::Time now, const std::string& missing_elsewhere) {
+  mpi_.Warn(now, missing_elsewhere);
   if (now >= next_look_) {
     next_look_ = active() ? now + kLookInterval : absl::InfiniteFuture();
     if (active()) effects_.push_back(Look());

@@ -2,9 +2,11 @@
 #define MUSTER_CLIENT_LAUNCHER_PMIX_ENGINE_H_
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,10 +22,9 @@ namespace muster::launcher::pmix {
 struct World {
   int first_rank = 0;  // of this node
   int local_size = 1;
-  std::string node;  // its name, for messages
-  std::string name;  // of the world
-  // If not empty, every MPI_Init() is refused for this reason, a clause for the user.
-  std::string refusal = {};
+  std::string node;                      // its name, for messages
+  std::string name;                      // of the world
+  std::vector<int> ranks_of_nodes = {};  // how many ranks each node has
 };
 
 // A copy of a MusterPmixRequest.
@@ -48,7 +49,23 @@ struct Answer {
 };
 // Call MusterPmix::look().
 struct Look {};
-using Effect = std::variant<Answer, Look, MpiEffect>;
+// Begin an exchange between these nodes, and pass its result to Engine::Exchanged(). `exchange`
+// names the ranks that take part.
+struct BeginExchange {
+  std::string exchange;
+  std::vector<int> nodes;
+  std::string data;
+};
+// Ask for the data of a rank of another node, and pass them to Engine::Answered().
+struct AskForData {
+  int rank;
+};
+// Tell the other nodes the data of a rank of this node; unset: it has none.
+struct TellData {
+  int rank;
+  std::optional<std::string> data;
+};
+using Effect = std::variant<Answer, Look, BeginExchange, AskForData, TellData, MpiEffect>;
 using Effects = std::vector<Effect>;
 
 // Decides what the ranks of one node are answered to their calls of PMIx. libpmix, behind abi.h,
@@ -67,6 +84,14 @@ class Engine {
 
   // `now` is SteadyNow(), here and below.
   Effects Receive(const Request& request, absl::Time now);
+  // Handles that all nodes are in the world.
+  void NodesAreIn() { mpi_.OtherNodesAreIn(); }
+  // Handles the end of the exchange that BeginExchange began: the data of the other nodes.
+  Effects Exchanged(const std::string& exchange, const std::vector<std::string>& parts);
+  // Handles the answer to AskForData.
+  Effects Answered(int rank, const std::optional<std::string>& data);
+  // Handles that the world cannot go on, for this reason.
+  Effects Fail(const std::string& why);
   // Ends the world. Answers all that wait.
   Effects Close();
 
@@ -81,12 +106,17 @@ class Engine {
 
   // Returns when Warn() is due, else infinite future.
   absl::Time next_warning() const { return std::min(mpi_.next_warning(), next_look_); }
-  Effects Warn(absl::Time now);
+  Effects Warn(absl::Time now, const std::string& missing_elsewhere = "");
+  // Returns for which ranks of this node others wait, for the users of other nodes; "" if PMIx does
+  // not tell.
+  std::string DescribeMissing() const;
 
  private:
   void Serve(const Request& request, int local_rank, absl::Time now);
   void Init(const Request& request, int local_rank, absl::Time now);
-  void Fence(const Request& request);
+  void Fence(const Request& request, absl::Time now);
+  void Modex(const Request& request);
+  std::vector<int> NodesOf(const std::vector<int>& ranks) const;
   void NoteWaiting(const std::vector<int>& ranks, absl::Time now);
   bool IsHere(int local_rank) const { return local_rank >= 0 && local_rank < mpi_.local_size(); }
   int LocalRank(int rank) const { return rank - world_.first_rank; }
@@ -97,6 +127,10 @@ class Engine {
   MpiRanks mpi_;
   std::vector<bool> ended_;  // by local rank: its process
   std::set<void*> held_;     // tickets of fences that cannot end
+  // The exchanges in progress: the ticket, and what this node contributes.
+  std::map<std::string, std::pair<void*, std::string>> exchanges_;
+  std::multimap<int, void*>
+      asked_;  // tickets, by the rank of another node whose data are asked for
   absl::Time next_look_ = absl::InfiniteFuture();
   Effects effects_;  // of the current call
 };

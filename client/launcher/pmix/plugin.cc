@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -406,6 +407,29 @@ void Look() noexcept {
   PMIx_server_deregister_client(&nobody, OnLook, nullptr);
 }
 
+// A rank whose data were asked for.
+struct Fetch {
+  pmix_proc_t process;
+};
+
+void OnData(pmix_status_t status, char* data, size_t size, void* given) {
+  const std::unique_ptr<Fetch> fetch(static_cast<Fetch*>(given));
+  MusterPmixRequest request = {};
+  request.call = kMusterPmixData;
+  request.world = fetch->process.nspace;
+  request.rank = static_cast<int>(fetch->process.rank);
+  request.code = status == PMIX_SUCCESS ? 0 : 1;
+  request.data = data;
+  request.size = data == nullptr ? 0 : size;
+  Send(request);
+}
+
+void FetchData(const char* world, int rank) noexcept {
+  auto* const fetch = new Fetch{ProcessOf(world, rank)};
+  const pmix_status_t status = PMIx_server_dmodex_request(&fetch->process, OnData, fetch);
+  if (status != PMIX_SUCCESS) OnData(status, nullptr, 0, fetch);
+}
+
 void Stop() noexcept {
   on_request = nullptr;
   if (running.exchange(false)) PMIx_server_finalize();
@@ -414,5 +438,6 @@ void Stop() noexcept {
 }  // namespace
 
 extern "C" const MusterPmix muster_pmix = {
-    kMusterPmixVersion, Describe, Start, AddWorld, RemoveWorld, Environment, Answer, Look, Stop,
+    kMusterPmixVersion, Describe, Start, AddWorld,  RemoveWorld,
+    Environment,        Answer,   Look,  FetchData, Stop,
 };

@@ -82,6 +82,11 @@ void StoreDriver::Cancel(StoreCallId id) {
   Run([id](StoreClientCore& core, SteadyTime now) { return core.Cancel(now, id); });
 }
 
+void StoreDriver::OnClientLost(std::function<void(const std::string& incarnation)> lost) {
+  const Lock lock(mutex_);
+  on_lost_ = std::move(lost);
+}
+
 absl::StatusOr<Subscription> StoreDriver::Watch(const std::string& prefix, WatchCallback callback) {
   Lock lock(mutex_);
   if (notifier_ == nullptr) {
@@ -126,6 +131,9 @@ void StoreDriver::Apply(StoreEffects effects) {
       streams_ += std::holds_alternative<OpenStoreStream>(output) ? 1 : 0;
       outbox_.push_back(std::move(output));
     }
+  }
+  for (const std::string& client : effects.lost) {
+    if (on_lost_) on_lost_(client);
   }
   for (v1::StoreWatchEvent& event : effects.events) {
     const StoreCallId watch = event.watch();

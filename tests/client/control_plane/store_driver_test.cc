@@ -89,6 +89,27 @@ TEST_F(StoreDriverTest, ReturnsTheAnswer) {
   }
 }
 
+TEST_F(StoreDriverTest, TellsOnceWhichClientsAreLost) {
+  std::promise<std::vector<std::string>> told;
+  std::vector<std::string> lost;
+  driver_->OnClientLost([&](const std::string& incarnation) {
+    lost.push_back(incarnation);
+    if (incarnation == "b") told.set_value(lost);
+  });
+  auto answer = Begin(GetOf("key"), Within(absl::Minutes(1)));
+  daemon_.AcceptNext();
+  for (const char* client : {"a", "a", "b"}) {
+    v1::StoreResponse response;
+    response.mutable_clients()->add_joined("c");
+    response.mutable_clients()->add_lost(client);
+    daemon_.Say(std::move(response));
+  }
+  EXPECT_EQ(told.get_future().get(), (std::vector<std::string>{"a", "b"}));
+  driver_->OnClientLost(nullptr);
+  AnswerNext("key", "value");
+  EXPECT_TRUE(answer.get().ok());
+}
+
 TEST_F(StoreDriverTest, RepeatsTheOperationOnTheNextStream) {
   auto answer = Begin(GetOf("a"), Within(absl::Hours(1)));
   daemon_.AcceptNext();

@@ -112,6 +112,22 @@ TEST(RunOutcomeTest, AFailureElsewhereFailsTheRun) {
             "job digits failed: rank 7 (node 'n1') was lost; ended by the launcher: ranks 0-1");
 }
 
+// Ranks fail when they no longer reach those of the other node.
+TEST(RunOutcomeTest, AnMpiWorldThatEndedElsewhereIsTheCause) {
+  RunOutcome outcome = Outcome();
+  outcome.WorldEndedElsewhere("rank 7 (pid 9, node n1) called MPI_Abort(5)", 5);
+  outcome.Add({0, 10, {true, SIGABRT}});
+  outcome.Add({1, 11, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 5);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 7 (pid 9, node n1) called MPI_Abort(5); then rank 0 was "
+            "killed by signal 6 (SIGABRT); ended by the launcher: rank 1");
+  outcome.WorldEndedElsewhere("rank 7 (pid 9, node n1) called MPI_Abort(256)", 256);
+  EXPECT_EQ(outcome.ExitStatus(), 1);
+  outcome.WorldEndedElsewhere("rank 7 (pid 9, node n1) exited with status 3", std::nullopt);
+  EXPECT_EQ(outcome.ExitStatus(), 75);
+}
+
 TEST(RunOutcomeTest, AHealthyRankIsNotGuilty) {
   RunOutcome outcome = Outcome();
   outcome.Add({0, 10, {false, 75}, kOnItsOwn});

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "muster/v1/store.pb.h"
 
@@ -14,9 +15,14 @@ class ClientList {
  public:
   explicit ClientList(const std::string& self) : joined_({self}) {}
 
-  void Merge(const v1::StoreClients& news) {
+  // Returns the clients that were not known as lost before.
+  std::vector<std::string> Merge(const v1::StoreClients& news) {
     joined_.insert(news.joined().begin(), news.joined().end());
-    lost_.insert(news.lost().begin(), news.lost().end());
+    std::vector<std::string> lost;
+    for (const std::string& client : news.lost()) {
+      if (lost_.insert(client).second) lost.push_back(client);
+    }
+    return lost;
   }
 
   void AddTo(v1::StoreClaim* claim) const {

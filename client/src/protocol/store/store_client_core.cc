@@ -115,7 +115,8 @@ std::string StoreClientCore::Take(SteadyTime now, v1::StoreResponse* message) {
   }
   stream_.NoteProgress();
   if (kind == v1::StoreResponse::kClients) {
-    clients_.Merge(message->clients());
+    for (std::string& client : clients_.Merge(message->clients()))
+      outbox_.NoteLost(std::move(client));
     return "";
   }
   was_served_ = true;

@@ -70,6 +70,22 @@ TEST(LaunchPlanTest, RanksOfANodeAreContiguous) {
   EXPECT_EQ(plan.job.job, "default") << "what a musterd serves unless it is told otherwise";
 }
 
+TEST(LaunchPlanTest, NodesMayHaveDifferentNumbersOfRanks) {
+  RunFlags flags = MultiNodeFlags();
+  flags.nproc_per_node = "1,3,2";
+  const LaunchPlan plan = Plan(flags);  // of the last node
+  EXPECT_EQ(plan.job.nproc_per_node, 2);
+  EXPECT_EQ(plan.job.world_size(), 6);
+  EXPECT_EQ(plan.job.GlobalRank(0), 4);
+  flags.nproc_per_node = "1,3";
+  EXPECT_THAT(Refusal(flags), HasSubstr("--nproc-per-node has 2 numbers, and --nnodes is 3; give "
+                                        "one number for each node, or one for all"));
+  flags.nproc_per_node = "1,,3";
+  EXPECT_THAT(Refusal(flags),
+              HasSubstr("--nproc-per-node is '1,,3'; expected whole numbers from 1 to 4096, "
+                        "separated by commas, one for each node"));
+}
+
 TEST(LaunchPlanTest, AnyElasticFlagMakesTheJobElastic) {
   RunFlags flags = Flags();
   flags.nproc_per_node = "4";

@@ -28,9 +28,8 @@ const absl::Time kStart = absl::UnixEpoch();
 // An engine whose exchange ends at once, as on one node, unless `holds` is set.
 class Ranks {
  public:
-  explicit Ranks(int size, std::string refusal = "")
-      : engine_({0, size, size, "n0", "kvs_1", absl::StrCat("(vector,(0,1,", size, "))"),
-                 std::move(refusal)}) {}
+  explicit Ranks(int size)
+      : engine_({0, size, size, "n0", "kvs_1", absl::StrCat("(vector,(0,1,", size, "))")}) {}
 
   // Returns what the sender is answered. `others()` has what others are answered meanwhile.
   std::vector<std::string> Send(int rank, const std::string& bytes, absl::Time now = kStart) {
@@ -271,17 +270,14 @@ TEST(EngineTest, SpawnIsRefusedOnceForAllItsCommands) {
   EXPECT_THAT(ranks.Send(0, "cmd=get_appnum\n"), ElementsAre("cmd=appnum appnum=0"));
 }
 
-TEST(EngineTest, OtherVersionsAndSeveralNodesAreRefused) {
+TEST(EngineTest, OtherVersionsAreRefused) {
   Ranks ranks(1);
   EXPECT_THAT(
       ranks.Send(0, "cmd=init pmi_version=2 pmi_subversion=0\n"),
       ElementsAre("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=PMI-1_only"));
   EXPECT_THAT(ranks.said(), HasSubstr("its MPI speaks PMI-2"));
-  Ranks refused(1, "not here");
-  EXPECT_THAT(refused.Send(0, kInit), ElementsAre(HasSubstr("rc=-1")));
-  EXPECT_EQ(refused.said(), "MPI_Init() of rank 0 (node n0) is refused: not here");
-  EXPECT_THAT(refused.Send(0, "cmd=abort exitcode=-1\n"), ElementsAre("(closed)"));
-  EXPECT_EQ(refused.engine().Ended(0, {false, 255})->text,
+  EXPECT_THAT(ranks.Send(0, "cmd=abort exitcode=-1\n"), ElementsAre("(closed)"));
+  EXPECT_EQ(ranks.engine().Ended(0, {false, 255})->text,
             "could not run, because its MPI_Init() was refused");
 }
 
@@ -307,6 +303,69 @@ TEST(EngineTest, ABrokenLineExpelsItsRank) {
   }
   Ranks ranks(1);
   EXPECT_THAT(ranks.Send(0, "cmd=barrier_in\n"), ElementsAre("(closed)"));
+}
+
+// ---- Several nodes ----
+
+// The first of two nodes, each with two ranks.
+World FirstOfTwo() { return {0, 2, 4, "n0", "", "(vector,(0,2,2))"}; }
+
+TEST(EngineTest, TheNameOfAWorldWaitsForAllNodes) {
+  Engine engine(FirstOfTwo());
+  engine.Receive(0, kInit, kStart);
+  engine.Receive(1, kInit, kStart);
+  EXPECT_THAT(engine.Receive(0, "cmd=get_my_kvsname\n", kStart), IsEmpty());
+  EXPECT_EQ(engine.next_warning(), kStart + MpiRanks::kFirstWarning);
+  const Effects warned = engine.Warn(kStart + absl::Seconds(10), "rank 2 (node n1)");
+  EXPECT_EQ(std::get<Announce>(std::get<MpiEffect>(warned.at(0))).text,
+            "ranks 0-1 (node n0) have waited 10s in MPI_Init() for rank 2 (node n1)");
+  const Effects named = engine.NameWorld("kvs_7");
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(std::get<Reply>(named[0]).line, "cmd=my_kvsname kvsname=kvs_7");
+  EXPECT_EQ(engine.Receive(1, "cmd=get_my_kvsname\n", kStart).size(), 1u);
+  EXPECT_EQ(engine.next_warning(), absl::InfiniteFuture());
+}
+
+TEST(EngineTest, AStuckBarrierNamesRanksOfOtherNodes) {
+  Engine engine(FirstOfTwo());
+  engine.NameWorld("kvs_7");
+  for (const int rank : {0, 1}) engine.Receive(rank, kInit, kStart);
+  for (const int rank : {0, 1}) engine.Receive(rank, "cmd=barrier_in\n", kStart);
+  EXPECT_EQ(engine.DescribeMissing(), "");
+  const Effects warned =
+      engine.Warn(kStart + absl::Seconds(10), "rank 2 (node n1), in MPI but not there");
+  EXPECT_EQ(std::get<Announce>(std::get<MpiEffect>(warned.at(0))).text,
+            "ranks 0-1 (node n0) have waited 10s in a barrier of MPI for rank 2 (node n1), in MPI "
+            "but not there");
+}
+
+TEST(EngineTest, OtherNodesAreToldForWhichRanksTheyWait) {
+  Engine engine(FirstOfTwo());
+  engine.Receive(0, kInit, kStart);
+  EXPECT_EQ(engine.DescribeMissing(),
+            "rank 1 (node n0), which has not called MPI_Init(), and for rank 0 (node n0), in MPI "
+            "but not there");
+}
+
+TEST(EngineTest, AWorldThatCannotGoOnExpelsItsRanks) {
+  Engine engine(FirstOfTwo());
+  engine.Receive(0, kInit, kStart);
+  const Effects effects = engine.Fail("node n1 was started again");
+  ASSERT_EQ(effects.size(), 2u);
+  EXPECT_EQ(std::get<Announce>(std::get<MpiEffect>(effects[0])).text,
+            "MPI cannot go on on node n0: node n1 was started again");
+  EXPECT_EQ(std::get<Expel>(std::get<MpiEffect>(effects[1])).local_rank, 0);
+  EXPECT_EQ(engine.Ended(0, kKilled)->text, "after MPI had failed between the nodes");
+}
+
+TEST(ValuesTest, ComeBackFromTheirBytes) {
+  const Values values = {{"a", "b=\\ c"}, {"empty", ""}, {"k=", "v"}};
+  Values parsed = {{"own", "1"}};
+  ParseValues(SerializeValues(values), &parsed);
+  EXPECT_EQ(parsed.size(), 4u);
+  EXPECT_EQ(parsed["a"], "b=\\ c");
+  EXPECT_EQ(parsed["empty"], "");
+  EXPECT_EQ(parsed["k="], "v");
 }
 
 // Random commands from all ranks, some of them spoilt. What must hold: answers are single lines of

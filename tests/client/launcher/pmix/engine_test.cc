@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -13,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
 constexpr ProcessEnd kClean = {false, 0};
 constexpr ProcessEnd kKilled = {true, 9};
@@ -21,8 +23,9 @@ const absl::Time kStart = absl::UnixEpoch();
 // The ranks of one node. A ticket is a number.
 class Ranks {
  public:
-  explicit Ranks(int size, std::string refusal = "")
-      : engine_({0, size, "n0", "world", std::move(refusal)}) {}
+  // The first node of several, or the only one.
+  explicit Ranks(int size, std::vector<int> ranks_of_nodes = {})
+      : engine_({0, size, "n0", "world", std::move(ranks_of_nodes)}) {}
 
   // Returns the answers, in words.
   std::vector<std::string> Send(Request request, absl::Time now = kStart) {
@@ -54,6 +57,17 @@ class Ranks {
   }
   std::vector<std::string> Warn(absl::Time now) { return Describe(engine_.Warn(now)); }
   std::vector<std::string> Close() { return Describe(engine_.Close()); }
+  std::vector<std::string> Exchanged(const std::string& exchange,
+                                     const std::vector<std::string>& parts) {
+    return Describe(engine_.Exchanged(exchange, parts));
+  }
+  std::vector<std::string> Answered(int rank, const std::optional<std::string>& data) {
+    return Describe(engine_.Answered(rank, data));
+  }
+  std::vector<std::string> Fail(const std::string& why) { return Describe(engine_.Fail(why)); }
+  std::vector<std::string> Warn(absl::Time now, const std::string& elsewhere) {
+    return Describe(engine_.Warn(now, elsewhere));
+  }
   Engine& engine() { return engine_; }
 
  private:
@@ -69,6 +83,13 @@ class Ranks {
         words.push_back((answer->accepted ? "yes " : "no ") + answer->data);
       } else if (std::holds_alternative<Look>(effect)) {
         words.push_back("look");
+      } else if (const auto* begin = std::get_if<BeginExchange>(&effect)) {
+        words.push_back(begin->exchange + " of " + absl::StrJoin(begin->nodes, ",") + ": " +
+                        begin->data);
+      } else if (const auto* ask = std::get_if<AskForData>(&effect)) {
+        words.push_back("ask " + std::to_string(ask->rank));
+      } else if (const auto* tell = std::get_if<TellData>(&effect)) {
+        words.push_back("tell " + std::to_string(tell->rank) + " " + tell->data.value_or("(none)"));
       } else {
         words.push_back(Describe(std::get<MpiEffect>(effect)));
       }
@@ -153,14 +174,6 @@ TEST(PmixEngineTest, AnAbortWithoutTextSaysNoMore) {
   EXPECT_EQ(ranks.engine().Ended(0, kKilled)->text, "called MPI_Abort(1)");
 }
 
-TEST(PmixEngineTest, ARefusedInitEndsTheRank) {
-  Ranks ranks(2, "not here");
-  EXPECT_THAT(ranks.Send(kMusterPmixInit, 1),
-              ElementsAre("MPI_Init() of rank 1 (node n0) is refused: not here", "expel 1", "no "));
-  EXPECT_EQ(ranks.engine().Ended(1, kKilled)->text,
-            "could not run, because its MPI_Init() was refused");
-}
-
 TEST(PmixEngineTest, SpawnAndTheNameServiceAreAnnounced) {
   Ranks ranks(1);
   ranks.InitAll(1);
@@ -221,6 +234,70 @@ TEST(PmixEngineTest, OtherWorldsAndRanksAreRefused) {
   EXPECT_THAT(ranks.Send(kMusterPmixInit, 7), ElementsAre("no "));
   EXPECT_THAT(ranks.Send(kMusterPmixInit, -1), ElementsAre("no "));
   EXPECT_FALSE(ranks.engine().active());
+}
+
+// ---- Several nodes. This one has ranks 0 and 1 ----
+
+TEST(PmixEngineTest, AFenceOfAllRanksIsAnExchangeOfAllNodes) {
+  Ranks ranks(2, {2, 1, 1});
+  ranks.InitAll(2);
+  EXPECT_THAT(ranks.Fence("ab"), ElementsAre("fence of 0,1,2: ab"));
+  EXPECT_THAT(ranks.Exchanged("fence", {"c", "d"}), ElementsAre("yes abcd"));
+  EXPECT_THAT(ranks.Fence(""), ElementsAre("fence of 0,1,2: "));
+  EXPECT_THAT(ranks.Exchanged("fence", {"", ""}), ElementsAre("yes "));
+  EXPECT_THAT(ranks.Exchanged("fence", {"", ""}), IsEmpty()) << "none is in progress";
+}
+
+TEST(PmixEngineTest, AFenceOfSomeRanksIsAnExchangeOfTheirNodes) {
+  Ranks ranks(2, {2, 1, 1});
+  ranks.InitAll(2);
+  EXPECT_THAT(ranks.Fence("a", {0, 1}), ElementsAre("yes a"));
+  const std::vector<std::string> one = ranks.Fence("a", {3, 1});
+  EXPECT_THAT(one, ElementsAre(MatchesRegex("fence-[0-9a-f]+ of 0,2: a")));
+  const std::vector<std::string> two = ranks.Fence("b", {1, 2});
+  EXPECT_THAT(two, ElementsAre(MatchesRegex("fence-[0-9a-f]+ of 0,1: b")));
+  const std::string name = one[0].substr(0, one[0].find(' '));
+  EXPECT_NE(name, two[0].substr(0, two[0].find(' ')));
+  EXPECT_THAT(ranks.Exchanged(name, {"z"}), ElementsAre("yes az"));
+  EXPECT_THAT(ranks.Close(), ElementsAre("no "));
+}
+
+TEST(PmixEngineTest, TheDataOfARankOfAnotherNodeAreAskedForOnce) {
+  Ranks ranks(2, {2, 1});
+  EXPECT_THAT(ranks.Send(kMusterPmixModex, 2), ElementsAre("ask 2"));
+  EXPECT_THAT(ranks.Send(kMusterPmixModex, 2), IsEmpty());
+  EXPECT_THAT(ranks.Answered(2, "data"), ElementsAre("yes data", "yes data"));
+  EXPECT_THAT(ranks.Send(kMusterPmixModex, 2), ElementsAre("ask 2"));
+  EXPECT_THAT(ranks.Answered(2, std::nullopt), ElementsAre("no "));
+  EXPECT_THAT(ranks.Send(kMusterPmixModex, 1), ElementsAre("no "));
+  EXPECT_THAT(ranks.Send(kMusterPmixModex, 3), ElementsAre("no "));
+}
+
+TEST(PmixEngineTest, TheDataOfARankOfThisNodeAreTold) {
+  Ranks ranks(2, {2, 1});
+  Request data;
+  data.call = kMusterPmixData;
+  data.rank = 1;
+  data.data = "bytes";
+  EXPECT_THAT(ranks.Send(data), ElementsAre("tell 1 bytes"));
+  data.code = 1;
+  EXPECT_THAT(ranks.Send(data), ElementsAre("tell 1 (none)"));
+}
+
+TEST(PmixEngineTest, AFenceThatWaitsForOtherNodesIsAnnounced) {
+  Ranks ranks(2, {2, 1});
+  ranks.engine().NodesAreIn();
+  ranks.InitAll(2);
+  ranks.Fence("ab");
+  ranks.Waiting({}, kStart);  // PMIx does not count them any more
+  EXPECT_THAT(ranks.Warn(kStart + absl::Seconds(10), "rank 2 (node n1)"),
+              ElementsAre("ranks 0-1 (node n0) have waited 10s in a barrier of MPI for rank 2 "
+                          "(node n1)",
+                          "look"));
+  EXPECT_THAT(ranks.Exchanged("fence", {"c"}), ElementsAre("yes abc"));
+  EXPECT_THAT(
+      ranks.Fail("node n1 was started again"),
+      ElementsAre("MPI cannot go on on node n0: node n1 was started again", "expel 0", "expel 1"));
 }
 
 }  // namespace

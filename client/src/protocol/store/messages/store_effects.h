@@ -54,6 +54,9 @@ struct StoreEffects {
   std::vector<StoreOutput> outputs;  // to be carried out in this order
   std::vector<StoreCompletion> completions;
   std::vector<v1::StoreWatchEvent> events;  // of watches, in this order
+  // Incarnations of clients that are lost or have left, each once. They precede the events, which
+  // may follow from them.
+  std::vector<std::string> lost;
 };
 
 // The effects of the current step, as they are collected.
@@ -63,6 +66,7 @@ class StoreOutbox {
   void Complete(StoreCallId id, absl::StatusOr<v1::StoreAnswer> answer) {
     effects_.completions.push_back({id, std::move(answer)});
   }
+  void NoteLost(std::string client) { effects_.lost.push_back(std::move(client)); }
   void Notify(v1::StoreWatchEvent event) { effects_.events.push_back(std::move(event)); }
 
   // Ends the step and returns its effects.
