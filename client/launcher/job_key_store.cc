@@ -38,7 +38,10 @@ internal::StoreClientOptions OptionsOf(const JobPlan& plan) {
 
 }  // namespace
 
-JobKeyStore::~JobKeyStore() { driver_.reset(); }
+JobKeyStore::~JobKeyStore() {
+  watches_.clear();
+  driver_.reset();
+}
 
 absl::Status JobKeyStore::Connect() {
   if (driver_ != nullptr) return absl::OkStatus();
@@ -54,14 +57,14 @@ absl::Status JobKeyStore::Connect() {
 
 void JobKeyStore::Begin(uint64_t id, v1::StoreOperation operation) {
   if (absl::Status connected = Connect(); !connected.ok()) {
-    return Add({id, std::move(connected)});
+    return Add(Ended{id, std::move(connected)});
   }
   if (!operation.has_wait_timeout()) {
     operation.mutable_wait_timeout()->set_seconds(absl::ToInt64Seconds(kLongWait));
   }
   const uint64_t driver_id =
       driver_->Begin(std::move(operation), [this, id](absl::StatusOr<v1::StoreAnswer> answer) {
-        Add({id, std::move(answer)});
+        Add(Ended{id, std::move(answer)});
       });
   driver_ids_.emplace(id, driver_id);
 }
@@ -80,6 +83,28 @@ std::vector<torch::KeyStore::Ended> JobKeyStore::TakeEnded() {
   }
   for (const Ended& ended : all) driver_ids_.erase(ended.id);
   return all;
+}
+
+void JobKeyStore::Watch(const std::string& prefix) {
+  if (watches_.count(prefix) > 0) return;
+  if (absl::Status connected = Connect(); !connected.ok()) return Add(Event{prefix, connected});
+  absl::StatusOr<Subscription> watch =
+      driver_->Watch(prefix, [this, prefix](const absl::StatusOr<v1::StoreWatchEvent>& event) {
+        Add(Event{prefix, event});
+      });
+  if (!watch.ok()) return Add(Event{prefix, watch.status()});
+  watches_.emplace(prefix, *std::move(watch));
+}
+
+std::vector<torch::WatchedKeyStore::Event> JobKeyStore::TakeEvents() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(events_, {});
+}
+
+void JobKeyStore::Add(Event event) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  events_.push_back(std::move(event));
+  ready_.Set();
 }
 
 void JobKeyStore::Add(Ended ended) {
