@@ -42,7 +42,7 @@ def train(job, state, kill_rank):
     """Trains until the last step. All ranks have the same state: the next step, and the weight."""
     state.update(job.broadcast(state, encoding="json"))  # rank 0 has seen every earlier epoch
     while state["step"] < STEPS:
-        if job.rank == kill_rank and state["step"] == STEPS // 2 and job.previous_rank is None:
+        if job.rank == kill_rank and state["step"] == STEPS // 2 and not job.resumed:
             os.kill(os.getpid(), signal.SIGKILL)
         inputs = torch.linspace(-1, 1, 16) + 0.1 * job.rank
         gradient = torch.mean((state["weight"] - 3) * inputs * inputs).reshape(1)
@@ -64,8 +64,9 @@ def main():
                 train(job, state, kill_rank)
             except (RuntimeError, muster.AbortedError, muster.UnavailableError) as error:
                 print(f"rank {job.rank} of {job.world_size}: {str(error).splitlines()[0]}", flush=True)
+                before = job.rank
                 job.rejoin()
-                print(f"rank {job.previous_rank} is rank {job.rank} of {job.world_size} now", flush=True)
+                print(f"rank {before} is rank {job.rank} of {job.world_size} now", flush=True)
         job.barrier("trained")
         print(f"rank {job.rank} of {job.world_size} has learned {state['weight']:.1f} in step {state['step']}", flush=True)
 
