@@ -10,9 +10,10 @@ Race StoreRace() {
   Race race;
   race.name = "store";
   race.sides = {Side::kStore, Side::kEndpoint, Side::kEndpoints, Side::kTcpStore};
-  race.operations = {{"get of 128 bytes", "get", 128},  {"set of 128 bytes", "set", 128},
-                     {"set, then get", "set-get", 128}, {"add", "add", 0},
-                     {"barrier", "barrier", 0},         {"mesh of 64 bytes", "mesh", 64}};
+  race.operations = {{"get of 128 bytes", "get", 128},    {"set of 128 bytes", "set", 128},
+                     {"set, then get", "set-get", 128},   {"add", "add", 0},
+                     {"barrier", "barrier", 0},           {"mesh of 64 bytes", "mesh", 64},
+                     {"mesh of Gloo's keys", "gloo", 170}};
   race.tables = {{"by the SDK", {Side::kStore, Side::kTcpStore}},
                  {"at the launcher's endpoint, on one node", {Side::kEndpoint, Side::kTcpStore}},
                  {"at the endpoints of two nodes", {Side::kEndpoints, Side::kTcpStore}}};

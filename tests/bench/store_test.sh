@@ -11,7 +11,7 @@ import json, sys
 race = json.load(open(sys.argv[1]))
 sides = {"store"} | ({"endpoint", "endpoints", "tcpstore"} if "torch" in race["peers"] else set())
 operations = [comparison["operation"] for comparison in race["comparisons"]]
-assert operations[0] == "join" and len(operations) == 7, operations
+assert operations[0] == "join" and len(operations) == 8, operations
 for comparison in race["comparisons"]:
     assert set(comparison["sides"]) == sides, comparison
     for samples in comparison["sides"].values():

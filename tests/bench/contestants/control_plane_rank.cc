@@ -249,8 +249,9 @@ class Rank {
     int64_t first = 0;
     int64_t count = 0;
     words >> operation >> first >> count;
-    const absl::Status cleaned =
-        operation == "mesh" ? side_->CleanMesh(first, count) : absl::OkStatus();
+    const absl::Status cleaned = operation == "mesh" || operation == "gloo"
+                                     ? side_->CleanMesh(first, count)
+                                     : absl::OkStatus();
     if (cleaned.ok()) Reply("cleaned");
     return cleaned;
   }
@@ -301,7 +302,7 @@ class Rank {
       return set.ok() ? side_->Get(value) : set;
     }
     if (operation == "add") return side_->Add();
-    if (operation == "mesh") return side_->Mesh(number, value);
+    if (operation == "mesh" || operation == "gloo") return side_->Mesh(number, value);
     return side_->Lease(absl::StrCat("lease ", number), value);
   }
 

@@ -91,6 +91,9 @@ class Rank:
     def mesh(self, number, value):
         self.side.mesh(number, value)
 
+    def gloo(self, number, value):
+        self.side.gloo(number, value)
+
 
 def main(sides, serve):
     """Runs ranks of one of `sides`, which the command line names: SIDE FOLDER RANKS PORT_FILE FIRST COUNT. `serve` starts

@@ -52,6 +52,7 @@ class KeysSide:
             "all-gather": ["/all", "/barrier", *(f"/{rank}" for rank in ranks)],
             "lease": ["", "/value"],
             "mesh": [f"/{rank}" for rank in ranks],
+            "gloo": [f"//cpu//0/{rank}" for rank in ranks],
         }
         for part in parts["barrier"]:
             self.store.delete_key(f"barrier/before {first}{part}")
@@ -72,9 +73,16 @@ class KeysSide:
 
     def mesh(self, number, value):
         """What Gloo does with addresses, when it connects all ranks with each other."""
-        self.store.set(f"mesh/{number}/{self.rank}", value)
+        self.exchange(f"mesh/{number}", value)
+
+    def gloo(self, number, value):
+        """The same, with keys that look like Gloo's."""
+        self.exchange(f"gloo/{number}//cpu//0", value)
+
+    def exchange(self, prefix, value):
+        self.store.set(f"{prefix}/{self.rank}", value)
         for rank in range(self.ranks):
-            self.store.get(f"mesh/{number}/{rank}")
+            self.store.get(f"{prefix}/{rank}")
 
     def leave(self):
         self.barrier("leave")
