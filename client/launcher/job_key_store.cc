@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,6 +95,15 @@ void JobKeyStore::Watch(const std::string& prefix) {
       });
   if (!watch.ok()) return Add(Event{prefix, watch.status()});
   watches_.emplace(prefix, *std::move(watch));
+}
+
+// A later watch of this prefix must not report what the ended one has seen.
+void JobKeyStore::EndWatch(const std::string& prefix) {
+  watches_.erase(prefix);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  events_.erase(std::remove_if(events_.begin(), events_.end(),
+                               [&prefix](const Event& event) { return event.prefix == prefix; }),
+                events_.end());
 }
 
 std::vector<torch::WatchedKeyStore::Event> JobKeyStore::TakeEvents() {

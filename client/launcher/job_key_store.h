@@ -35,7 +35,7 @@ class JobKeyStore : public torch::WatchedKeyStore {
   std::vector<Ended> TakeEnded() override;
   int fd() const override { return ready_.fd(); }
   void Watch(const std::string& prefix) override;
-  void EndWatch(const std::string& prefix) override { watches_.erase(prefix); }
+  void EndWatch(const std::string& prefix) override;
   std::vector<Event> TakeEvents() override;
 
  private:

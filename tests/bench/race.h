@@ -20,7 +20,7 @@ struct Race {
   std::vector<Operation> operations;
   std::vector<Columns> tables;
 
-  // What flags set.
+  // The flags.
   std::vector<int> ranks;
   int joins = 3;
   int rounds = 5;

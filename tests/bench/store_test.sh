@@ -3,6 +3,11 @@
 # PyTorch's clients where tools/peers has been. Checks no time.
 set -euo pipefail
 
+peers=../torch_peer/installed   # tests have no variables of the shell that runs them
+if [[ -e $peers ]]; then
+  MUSTER_PEERS_HOME=$(dirname "$(readlink -f "$peers")")
+  export MUSTER_PEERS_HOME
+fi
 json=$TEST_TMPDIR/store.json
 "$1" --ranks 2 --joins 1 --rounds 2 --round-ms 1 --json "$json"
 /usr/bin/python3 - "$json" <<'PYTHON'

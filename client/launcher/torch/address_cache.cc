@@ -90,7 +90,7 @@ void AddressCache::Note(uint64_t id, const absl::StatusOr<v1::StoreAnswer>& answ
   if (address->asked == id) address->asked = 0;
   if (ended.changes) {
     --address->changes;
-    // What a change that failed has left, only the store knows.
+    // A change that failed may have been made. Only the store knows.
     if (!answer.ok()) address->value.reset();
   }
   if (answer.ok() && answer->revision() > 0) {

@@ -17,8 +17,8 @@
 namespace muster::launcher::torch {
 
 // A store in front of the job's, which answers gets of Gloo's addresses on this node. To connect N
-// ranks, Gloo sets N keys and gets each of them N times, and twice by way of PyTorch 2. With this
-// cache, the coordinator is asked for each key at most once by each node.
+// ranks, Gloo sets N keys, and each rank gets each of them, by PyTorch 2 twice. With this cache, a
+// node asks the coordinator once for a key that all its ranks wait for.
 //
 // An address is a key below a process group's "//cpu//", and its last part is a number:
 // "default_pg/0//cpu//0/3". The keys that differ only in this number are one group, which the cache
@@ -30,7 +30,7 @@ namespace muster::launcher::torch {
 // All other keys are the store's alone. No I/O.
 class AddressCache : public KeyStore {
  public:
-  // Beyond these limits, the group that was begun first is forgotten, and a value is not kept.
+  // Limits: beyond them, the group that was begun first is forgotten, and a value is not kept.
   static constexpr size_t kMaxGroups = 64;
   static constexpr size_t kMaxValueBytes = 4096;
 
@@ -45,7 +45,7 @@ class AddressCache : public KeyStore {
   static std::optional<absl::string_view> GroupOf(absl::string_view key);
 
  private:
-  // What the launcher knows of a key.
+  // The launcher's knowledge of a key.
   struct Address {
     uint64_t revision = 0;                           // of the latest change that is known
     std::optional<std::string> value;                // nullopt: not known, or no value

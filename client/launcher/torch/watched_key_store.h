@@ -22,6 +22,7 @@ class WatchedKeyStore : public KeyStore {
   // Watches the keys with this prefix: reports each existing key, and then each change. Does
   // nothing if the prefix is watched.
   virtual void Watch(const std::string& prefix) = 0;
+  // Ends the watch, whose events are not reported any more.
   virtual void EndWatch(const std::string& prefix) = 0;
   // Returns the events since the last call, in this order. Call it after TakeEnded(). fd() is
   // readable when there are others.

@@ -102,7 +102,7 @@ class Contestant {
   RankProcesses rank_processes_;        // destroyed first, with all processes except the daemon
   std::vector<pid_t> services_;
   std::vector<pid_t> launchers_;  // of endpoints
-  int64_t next_ = 0;  // the number of the next operation
+  int64_t next_ = 0;              // the number of the next operation
 };
 
 }  // namespace muster::testing
