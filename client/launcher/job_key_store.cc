@@ -1,5 +1,6 @@
 #include "client/launcher/job_key_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -14,6 +15,7 @@ constexpr absl::Duration kLongWait = absl::Hours(24 * 365);
 }  // namespace
 
 JobKeyStore::~JobKeyStore() {
+  watches_.clear();
   if (driver_ids_.empty()) return;
   const absl::StatusOr<internal::StoreDriver*> driver = client_->Connect();
   if (!driver.ok()) return;
@@ -22,13 +24,13 @@ JobKeyStore::~JobKeyStore() {
 
 void JobKeyStore::Begin(uint64_t id, v1::StoreOperation operation) {
   const absl::StatusOr<internal::StoreDriver*> driver = client_->Connect();
-  if (!driver.ok()) return inbox_->Add({id, driver.status()});
+  if (!driver.ok()) return inbox_->Add(Ended{id, driver.status()});
   if (!operation.has_wait_timeout()) {
     operation.mutable_wait_timeout()->set_seconds(absl::ToInt64Seconds(kLongWait));
   }
   const uint64_t driver_id = (*driver)->Begin(
       std::move(operation), [inbox = inbox_, id](absl::StatusOr<v1::StoreAnswer> answer) {
-        inbox->Add({id, std::move(answer)});
+        inbox->Add(Ended{id, std::move(answer)});
       });
   driver_ids_.emplace(id, driver_id);
 }
@@ -51,9 +53,42 @@ std::vector<torch::KeyStore::Ended> JobKeyStore::TakeEnded() {
   return all;
 }
 
+void JobKeyStore::Watch(const std::string& prefix) {
+  if (watches_.count(prefix) > 0) return;
+  const absl::StatusOr<internal::StoreDriver*> driver = client_->Connect();
+  if (!driver.ok()) return inbox_->Add(Event{prefix, driver.status()});
+  absl::StatusOr<Subscription> watch = (*driver)->Watch(
+      prefix, [inbox = inbox_, prefix](const absl::StatusOr<v1::StoreWatchEvent>& event) {
+        inbox->Add(Event{prefix, event});
+      });
+  if (!watch.ok()) return inbox_->Add(Event{prefix, watch.status()});
+  watches_.emplace(prefix, *std::move(watch));
+}
+
+// A later watch of this prefix must not report what the ended one has seen.
+void JobKeyStore::EndWatch(const std::string& prefix) {
+  watches_.erase(prefix);
+  const std::lock_guard<std::mutex> lock(inbox_->mutex);
+  std::vector<Event>& events = inbox_->events;
+  events.erase(std::remove_if(events.begin(), events.end(),
+                              [&prefix](const Event& event) { return event.prefix == prefix; }),
+               events.end());
+}
+
+std::vector<torch::WatchedKeyStore::Event> JobKeyStore::TakeEvents() {
+  const std::lock_guard<std::mutex> lock(inbox_->mutex);
+  return std::exchange(inbox_->events, {});
+}
+
 void JobKeyStore::Inbox::Add(Ended operation) {
   const std::lock_guard<std::mutex> lock(mutex);
   ended.push_back(std::move(operation));
+  ready.Set();
+}
+
+void JobKeyStore::Inbox::Add(Event event) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  events.push_back(std::move(event));
   ready.Set();
 }
 

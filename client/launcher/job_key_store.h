@@ -5,17 +5,19 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "client/launcher/job_store_client.h"
 #include "client/launcher/process/event_fd.h"
-#include "client/launcher/torch/key_store.h"
+#include "client/launcher/torch/watched_key_store.h"
+#include "muster/group.h"
 
 namespace muster::launcher {
 
 // The job's store in musterd (docs/store.md), of which this launcher is a client. The first
-// operation connects the client.
-class JobKeyStore : public torch::KeyStore {
+// operation or watch connects the client.
+class JobKeyStore : public torch::WatchedKeyStore {
  public:
   // `client` must outlive this object.
   explicit JobKeyStore(JobStoreClient* client) : client_(client) {}
@@ -28,19 +30,25 @@ class JobKeyStore : public torch::KeyStore {
   void Cancel(uint64_t id) override;
   std::vector<Ended> TakeEnded() override;
   int fd() const override { return inbox_->ready.fd(); }
+  void Watch(const std::string& prefix) override;
+  void EndWatch(const std::string& prefix) override;
+  std::vector<Event> TakeEvents() override;
 
  private:
-  // Operations that have ended. The driver's callbacks share it, and may outlive this object.
+  // What has come from the store. The driver's callbacks share it, and may outlive this object.
   struct Inbox {
     void Add(Ended operation);
+    void Add(Event event);
 
     EventFd ready;
     std::mutex mutex;
-    std::vector<Ended> ended;  // guarded by mutex
+    std::vector<Ended> ended;   // guarded by mutex
+    std::vector<Event> events;  // guarded by mutex
   };
 
   JobStoreClient* const client_;
-  std::map<uint64_t, uint64_t> driver_ids_;  // of operations in progress, by their id here
+  std::map<uint64_t, uint64_t> driver_ids_;      // of operations in progress, by their id here
+  std::map<std::string, Subscription> watches_;  // by prefix
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
 };
 

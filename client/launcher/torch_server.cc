@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/launcher/job_key_store.h"
 #include "client/launcher/plan/master_port.h"
+#include "client/launcher/torch/address_cache.h"
 #include "client/launcher/torch/local_key_store.h"
 
 namespace muster::launcher {
@@ -31,7 +32,7 @@ bool IsServedHere(const JobPlan& plan) {
 // Only with an endpoint on each of several nodes do launchers share the keys.
 std::unique_ptr<torch::KeyStore> MakeStore(const JobPlan& plan, JobStoreClient* client) {
   const bool shared = plan.nnodes > 1 && plan.torch_store == TorchStore::kLoopback;
-  if (shared) return std::make_unique<JobKeyStore>(client);
+  if (shared) return std::make_unique<torch::AddressCache>(std::make_unique<JobKeyStore>(client));
   return std::make_unique<torch::LocalKeyStore>();
 }
 
@@ -232,18 +233,19 @@ void TorchServer::Disconnect(uint64_t /*number*/, Connection* connection) {
 
 // ---- The store ----
 
-void TorchServer::CarryOut(uint64_t number, const torch::Effects& effects) {
-  for (const torch::Effect& effect : effects) CarryOut(number, effect);
+void TorchServer::CarryOut(uint64_t number, torch::Effects effects) {
+  for (torch::Effect& effect : effects) CarryOut(number, std::move(effect));
 }
 
-void TorchServer::CarryOut(uint64_t number, const torch::Effect& effect) {
+void TorchServer::CarryOut(uint64_t number, torch::Effect effect) {
   Connection* const connection = connections_.at(number).get();
-  if (const auto* bytes = std::get_if<torch::SendBytes>(&effect)) {
-    connection->out += bytes->bytes;
+  if (auto* const bytes = std::get_if<torch::SendBytes>(&effect)) {
+    connection->out.empty() ? connection->out.swap(bytes->bytes)
+                            : void(connection->out += bytes->bytes);
     if (connection->out.size() > kEnough) connection->session.Pause();
-  } else if (const auto* begin = std::get_if<torch::BeginOperation>(&effect)) {
+  } else if (auto* const begin = std::get_if<torch::BeginOperation>(&effect)) {
     operations_.emplace(begin->id, number);
-    store_->Begin(begin->id, begin->operation);
+    store_->Begin(begin->id, std::move(begin->operation));
   } else if (const auto* cancel = std::get_if<torch::CancelOperation>(&effect)) {
     store_->Cancel(cancel->id);
   } else if (connection->fd >= 0) {

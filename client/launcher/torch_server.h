@@ -64,8 +64,8 @@ class TorchServer {
   void Watch(uint64_t number, Connection* connection);
   void Disconnect(uint64_t number, Connection* connection);
 
-  void CarryOut(uint64_t number, const torch::Effects& effects);
-  void CarryOut(uint64_t number, const torch::Effect& effect);
+  void CarryOut(uint64_t number, torch::Effects effects);
+  void CarryOut(uint64_t number, torch::Effect effect);
   // Passes the ends of operations to their sessions.
   void TakeEnded();
 

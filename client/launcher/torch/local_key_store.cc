@@ -16,10 +16,6 @@ size_t AddedBytes(const v1::StoreOperation& operation) {
   return value == nullptr ? kNumberBytes : value->size();
 }
 
-bool WaitsFor(const v1::StoreOperation& operation, const std::string& key) {
-  return operation.has_wait() || internal::KeyOf(operation) == key;
-}
-
 }  // namespace
 
 void LocalKeyStore::Begin(uint64_t id, v1::StoreOperation operation) {
@@ -34,7 +30,7 @@ void LocalKeyStore::Begin(uint64_t id, v1::StoreOperation operation) {
   call.number = id;
   if (Run(id, &call)) return;
   if (waits) {
-    waiting_.emplace(id, std::move(call));
+    Park(id, std::move(call));
     return;
   }
   if (call.operation.has_pop()) entries_.Forget(call);
@@ -42,9 +38,10 @@ void LocalKeyStore::Begin(uint64_t id, v1::StoreOperation operation) {
 }
 
 void LocalKeyStore::Cancel(uint64_t id) {
-  const auto waiting = waiting_.extract(id);
-  if (waiting.empty()) return;
-  if (waiting.mapped().operation.has_pop()) entries_.Forget(waiting.mapped());
+  const auto waiting = waiting_.find(id);
+  if (waiting == waiting_.end()) return;
+  const Call call = Unpark(waiting);
+  if (call.operation.has_pop()) entries_.Forget(call);
   ended_.push_back({id, absl::CancelledError("the operation was given up")});
 }
 
@@ -95,15 +92,36 @@ bool LocalKeyStore::Run(uint64_t id, Call* call) {
   return answer.has_value();
 }
 
+void LocalKeyStore::Park(uint64_t id, Call call) {
+  if (call.operation.has_wait()) {
+    waiting_for_several_.insert(id);
+  } else {
+    waiting_for_[internal::KeyOf(call.operation)].insert(id);
+  }
+  waiting_.emplace(id, std::move(call));
+}
+
+LocalKeyStore::Call LocalKeyStore::Unpark(std::map<uint64_t, Call>::iterator waiting) {
+  const uint64_t id = waiting->first;
+  Call call = std::move(waiting->second);
+  waiting_.erase(waiting);
+  if (waiting_for_several_.erase(id) > 0) return call;
+  const auto found = waiting_for_.find(internal::KeyOf(call.operation));
+  found->second.erase(id);
+  if (found->second.empty()) waiting_for_.erase(found);
+  return call;
+}
+
 void LocalKeyStore::RunWaiting(const std::string& key) {
-  std::vector<uint64_t> ids;  // by age
-  for (const auto& [id, call] : waiting_) {
-    if (WaitsFor(call.operation, key)) ids.push_back(id);
+  std::set<uint64_t> ids = waiting_for_several_;  // by age
+  if (const auto found = waiting_for_.find(key); found != waiting_for_.end()) {
+    ids.insert(found->second.begin(), found->second.end());
   }
   for (const uint64_t id : ids) {
-    auto call = waiting_.extract(id);
-    if (call.empty()) continue;  // ended by a change that an earlier one of them made
-    if (!Run(id, &call.mapped())) waiting_.insert(std::move(call));
+    const auto waiting = waiting_.find(id);
+    if (waiting == waiting_.end()) continue;  // ended by a change that an earlier one of them made
+    Call call = Unpark(waiting);
+    if (!Run(id, &call)) Park(id, std::move(call));
   }
 }
 

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,13 +37,19 @@ class LocalKeyStore : public KeyStore {
   void Count(const v1::StoreOperation& operation, const v1::StoreAnswer& answer);
   // Runs an operation. Returns false if it has to wait.
   bool Run(uint64_t id, Call* call);
+  // Keep an operation that has to wait, and forget it.
+  void Park(uint64_t id, Call call);
+  Call Unpark(std::map<uint64_t, Call>::iterator waiting);
   // Runs the operations that wait for this key.
   void RunWaiting(const std::string& key);
 
   internal::LocalEntries entries_;
-  std::map<std::string, size_t> sizes_;  // of keys and what they hold
-  size_t bytes_ = 0;                     // their sum
+  std::unordered_map<std::string, size_t> sizes_;  // of keys and what they hold
+  size_t bytes_ = 0;                               // their sum
   std::map<uint64_t, Call> waiting_;
+  // The operations that wait for one key, and those that wait for several.
+  std::unordered_map<std::string, std::set<uint64_t>> waiting_for_;
+  std::set<uint64_t> waiting_for_several_;
   std::vector<Ended> ended_;
 };
 

@@ -156,7 +156,7 @@ void Session::Serve(Request request) {
   busy_ = true;
   const auto found = std::exchange(found_, std::nullopt);
   const std::string key = request.keys.empty() ? "" : request.keys.front();
-  if (taken_ && !(request.op == Op::kQueuePop && taken_->first == key)) {
+  if (taken_ && !ConcernsTaken(request)) {
     const auto taken = *std::exchange(taken_, std::nullopt);
     ReturnElement(taken.first, taken.second);
   }
@@ -382,6 +382,7 @@ std::vector<StoreOperation> Session::WaitsFor(const std::vector<std::string>& ke
 
 // An empty queue does not count as a key, but only a CHECK for one key finds that out.
 void Session::Check(const Request& request) {
+  if (taken_) return Reply(ReplyOf(CheckReply::kReady));
   if (request.keys.size() == 1) {
     const std::string key = request.keys[0];
     Begin(ReadNow(key), [this, key](const Answer& answer) {
@@ -413,6 +414,7 @@ void Session::Check(const Request& request) {
 }
 
 void Session::Wait(const Request& request) {
+  if (taken_) return Reply(ReplyOf(WaitReply::kStopWaiting));
   waiting_ = true;
   if (disconnected_) return CancelWait("");
   if (request.keys.size() != 1) return WaitForAll(request);
@@ -535,8 +537,20 @@ void Session::Pop(const std::string& key) {
 void Session::QueueLength(const std::string& key) {
   Begin(QueueLengthOf(KeyOf(key)), [this](const Answer& answer) {
     if (!answer.ok() && !IsOtherKind(answer.status())) return Fail(answer.status());
-    Reply(NumberReply(answer.ok() ? answer->number() : 0));
+    Reply(NumberReply((answer.ok() ? answer->number() : 0) + (taken_ ? 1 : 0)));
   });
+}
+
+bool Session::ConcernsTaken(const Request& request) const {
+  switch (request.op) {
+    case Op::kQueuePop:
+    case Op::kQueueLen:
+    case Op::kWait:
+    case Op::kCheck:
+      return request.keys.size() == 1 && request.keys[0] == taken_->first;
+    default:
+      return false;
+  }
 }
 
 void Session::ReturnElement(const std::string& key, const std::string& element) {

@@ -53,7 +53,8 @@ using Effects = std::vector<Effect>;
 //   * A key holds a value or a queue, not both. GETNUMKEYS and LIST_KEYS also count queues, and
 //     DELETE_KEY deletes them.
 //   * PyTorch's client pops by WAIT and then QUEUE_POP. So a WAIT for one key that is a queue takes
-//     the element, which the client gets by its QUEUE_POP. If its next request is another one, the
+//     the element, which the client gets by its QUEUE_POP. Until then, WAIT, CHECK and QUEUE_LEN of
+//     this key go on as if the element were still there. If another request comes first, the
 //     element goes back, behind the others.
 class Session {
  public:
@@ -139,6 +140,8 @@ class Session {
   void QueueLength(const std::string& key);
   void Barrier(const Request& request);
   void ReturnElement(const std::string& key, const std::string& element);
+  // Returns whether this request and the element that a WAIT has taken are of the same queue.
+  bool ConcernsTaken(const Request& request) const;
 
   // Returns the name of a key in the store, and of the mark that a barrier is complete.
   std::string KeyOf(const std::string& key) const { return prefix_ + "k" + key; }

@@ -2,8 +2,10 @@
 #define MUSTER_TESTS_BENCH_CONTESTANTS_CONTESTANT_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,17 +15,28 @@
 
 namespace muster::testing {
 
-// The contestants of control_plane.cc. In kMusterApart, each Muster rank makes its own calls, as on
-// nodes that have one rank. In kMusterCommits, ranks complete collectives on their node
-// (MUSTER_NODE_COMMITS). kTcpStoreKeys is a TCPStore whose ranks use nothing but counters and
-// keys, which every release has.
-enum class Side { kMuster, kMusterApart, kMusterCommits, kBare, kTcpStore, kTcpStoreKeys, kJax };
-inline constexpr Side kSides[] = {Side::kMuster, Side::kMusterApart, Side::kMusterCommits,
-                                  Side::kBare,   Side::kTcpStore,    Side::kTcpStoreKeys,
-                                  Side::kJax};
-inline bool IsMuster(Side side) {
-  return side == Side::kMuster || side == Side::kMusterApart || side == Side::kMusterCommits;
-}
+// The contestants of control_plane.cc and store.cc. In kMusterApart, each Muster rank makes its own
+// calls, as on nodes that have one rank. In kMusterCommits, ranks complete collectives on their
+// node (MUSTER_NODE_COMMITS). kTcpStoreKeys is a TCPStore whose ranks use nothing but counters and
+// keys, which every release has. kStore is Job::store() in C++. In kEndpoint and kEndpoints, the
+// clients are PyTorch's, and `muster run --torch-store=loopback` serves them, on one node and on
+// two.
+enum class Side {
+  kMuster,
+  kMusterApart,
+  kMusterCommits,
+  kBare,
+  kTcpStore,
+  kTcpStoreKeys,
+  kJax,
+  kStore,
+  kEndpoint,
+  kEndpoints
+};
+// Returns whether the ranks are programs of Muster's SDK.
+bool IsMuster(Side side);
+// Returns whether this side needs what tools/peers brings.
+bool NeedsPeers(Side side);
 // Return "muster", for file names, and "Muster", for people.
 std::string NameOf(Side side);
 std::string TitleOf(Side side);
@@ -71,9 +84,15 @@ class Contestant {
  private:
   Contestant(Side side, int ranks, bool observed);
   absl::Status StartService();
-  absl::Status Clean(int count);
-  std::unique_ptr<Process> StartPeer(const std::string& port_file) const;
+  absl::Status StartMuster();
+  absl::Status StartEndpoints();
+  absl::Status Clean(const Operation& operation, int count);
+  // Return the words that start the Python program with these ranks, and its environment.
+  std::vector<std::string> PeerWords(const std::string& port_file, int first, int count) const;
+  static std::map<std::string, std::string> PeerEnvironment();
   void StartRanks();
+  // Returns the processor time that the services have used, in microseconds.
+  double MicrosOfServices() const;
 
   const Side side_;
   const int ranks_;
@@ -81,8 +100,9 @@ class Contestant {
   std::string address_;
   std::unique_ptr<TestDaemon> daemon_;  // the service of Muster
   RankProcesses rank_processes_;        // destroyed first, with all processes except the daemon
-  pid_t service_ = 0;
-  int64_t next_ = 0;  // the number of the next operation
+  std::vector<pid_t> services_;
+  std::vector<pid_t> launchers_;  // of endpoints
+  int64_t next_ = 0;              // the number of the next operation
 };
 
 }  // namespace muster::testing

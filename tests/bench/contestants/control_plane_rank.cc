@@ -1,5 +1,5 @@
-// One rank of control_plane.cc: control_plane_rank muster|bare FOLDER RANK RANKS. It reads
-// commands, one a line, from the pipe FOLDER/commands.RANK. It answers each with a line in
+// One rank of control_plane.cc or store.cc: control_plane_rank muster|store|bare FOLDER RANK RANKS.
+// It reads commands, one a line, from the pipe FOLDER/commands.RANK. It answers each with a line in
 // FOLDER/replies, "RANK WORD NUMBER...":
 //
 //   (start)                          up
@@ -7,8 +7,8 @@
 //                                                            machine's monotonic clock
 //   run OPERATION BYTES FIRST COUNT  ran WALL MEDIAN CPU     nanoseconds: of all COUNT operations,
 //                                                            of the median one, of all
-//   clean FIRST COUNT                cleaned                 peers only: removes what the
-//                                                            operations of these numbers have left
+//   clean OPERATION FIRST COUNT      cleaned                 not muster and bare: removes the keys
+//                                                            that these operations have left
 //   leave                            left
 //
 // A failure is answered with "RANK failed TEXT". The process ends when the pipe does. The ranks of
@@ -55,10 +55,19 @@ class Side {
   virtual absl::Status AllGather(const std::string& value) = 0;
   virtual absl::Status Lease(const std::string& name, const std::string& value) = 0;
   virtual absl::Status Leave() = 0;
+
+  // The operations of store.cc.
+  virtual absl::Status Set(const std::string&) { return absl::UnimplementedError("set"); }
+  virtual absl::Status Get(const std::string&) { return absl::UnimplementedError("get"); }
+  virtual absl::Status Add() { return absl::UnimplementedError("add"); }
+  virtual absl::Status Mesh(int64_t, const std::string&) {
+    return absl::UnimplementedError("mesh");
+  }
+  virtual absl::Status CleanMesh(int64_t /*first*/, int64_t /*count*/) { return absl::OkStatus(); }
 };
 
 // Muster as programs use it: its configuration is in the environment.
-class Muster final : public Side {
+class Muster : public Side {
  public:
   absl::Status Join(const std::string&) override {
     absl::StatusOr<std::unique_ptr<Job>> job = Job::Join(JobOptions::FromEnvironment());
@@ -85,8 +94,51 @@ class Muster final : public Side {
   }
   absl::Status Leave() override { return job_->Leave(); }
 
- private:
+ protected:
   std::unique_ptr<Job> job_;
+};
+
+// Job::store(), with the keys of tcpstore_ranks.py.
+class MustersStore final : public Muster {
+ public:
+  absl::Status Join(const std::string& address) override {
+    if (absl::Status joined = Muster::Join(address); !joined.ok()) return joined;
+    own_ = absl::StrCat("value/", job_->rank());
+    return Barrier();
+  }
+  absl::Status Barrier() override {
+    return job_->store().Barrier("barrier", job_->world_size()).status();
+  }
+  absl::Status Set(const std::string& value) override { return job_->store().Set(own_, value); }
+  absl::Status Get(const std::string& value) override { return GetKey(own_, value); }
+  absl::Status Add() override { return job_->store().Add("sum", 1).status(); }
+  absl::Status Mesh(int64_t number, const std::string& value) override {
+    absl::Status set = job_->store().Set(MeshKey(number, job_->rank()), value);
+    if (!set.ok()) return set;
+    for (int rank = 0; rank < job_->world_size(); ++rank) {
+      if (absl::Status got = GetKey(MeshKey(number, rank), value); !got.ok()) return got;
+    }
+    return absl::OkStatus();
+  }
+  absl::Status CleanMesh(int64_t first, int64_t count) override {
+    for (int64_t number = first; number < first + count; ++number) {
+      const auto deleted = job_->store().Delete(MeshKey(number, job_->rank()));
+      if (!deleted.ok()) return deleted.status();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::string MeshKey(int64_t number, int rank) {
+    return absl::StrCat("mesh/", number, "/", rank);
+  }
+  absl::Status GetKey(const std::string& key, const std::string& value) {
+    const absl::StatusOr<std::string> got = job_->store().Get(key);
+    if (!got.ok()) return got.status();
+    return got->size() == value.size() ? absl::OkStatus() : WrongAnswer();
+  }
+
+  std::string own_;  // the key that this rank sets
 };
 
 // The floor: generated stubs, blocking calls, and a connection for each rank.
@@ -174,6 +226,7 @@ class Rank {
     words >> command;
     if (command == "join") return Join(words);
     if (command == "run") return RunOperations(words);
+    if (command == "clean") return Clean(words);
     const absl::Status left = side_->Leave();
     if (left.ok()) Reply("left");
     return left;
@@ -191,6 +244,18 @@ class Rank {
     return joined;
   }
 
+  absl::Status Clean(std::istream& words) {
+    std::string operation;
+    int64_t first = 0;
+    int64_t count = 0;
+    words >> operation >> first >> count;
+    const absl::Status cleaned = operation == "mesh" || operation == "gloo"
+                                     ? side_->CleanMesh(first, count)
+                                     : absl::OkStatus();
+    if (cleaned.ok()) Reply("cleaned");
+    return cleaned;
+  }
+
   absl::Status RunOperations(std::istream& words) {
     std::string operation;
     size_t bytes = 0;
@@ -198,6 +263,11 @@ class Rank {
     int count = 0;
     words >> operation >> bytes >> first >> count;
     const std::string value(bytes, 'x');
+    const bool reads = operation == "get";
+    const bool sets = operation == "set";
+    if (reads) {
+      if (const absl::Status set = side_->Set(value); !set.ok()) return set;
+    }
     std::vector<int64_t> ends;
     ends.reserve(count + 1);
     // The barrier makes all ranks begin together.
@@ -208,6 +278,11 @@ class Rank {
     for (int64_t number = first; number < first + count; ++number) {
       if (const absl::Status done = One(operation, value, number); !done.ok()) return done;
       ends.push_back(Nanos(CLOCK_MONOTONIC));
+    }
+    // PyTorch's sets have no answer, so one read waits for all of them.
+    if (sets) {
+      if (const absl::Status got = side_->Get(value); !got.ok()) return got;
+      ends.back() = Nanos(CLOCK_MONOTONIC);
     }
     const int64_t used = Nanos(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     CALLGRIND_DUMP_STATS_AT("run");
@@ -220,6 +295,14 @@ class Rank {
     // The root changes with each operation, so that no rank runs ahead of the others.
     if (operation == "broadcast") return side_->Broadcast(number % ranks_, value);
     if (operation == "all-gather") return side_->AllGather(value);
+    if (operation == "get") return side_->Get(value);
+    if (operation == "set") return side_->Set(value);
+    if (operation == "set-get") {
+      const absl::Status set = side_->Set(value);
+      return set.ok() ? side_->Get(value) : set;
+    }
+    if (operation == "add") return side_->Add();
+    if (operation == "mesh" || operation == "gloo") return side_->Mesh(number, value);
     return side_->Lease(absl::StrCat("lease ", number), value);
   }
 
@@ -247,6 +330,7 @@ class Rank {
 int Main(const std::string& side, const std::string& folder, int rank, int ranks) {
   std::unique_ptr<Side> chosen;
   if (side == "muster") chosen = std::make_unique<Muster>();
+  if (side == "store") chosen = std::make_unique<MustersStore>();
   if (side == "bare") chosen = std::make_unique<Bare>(rank, ranks);
   return Rank(std::move(chosen), folder, rank, ranks).Run();
 }

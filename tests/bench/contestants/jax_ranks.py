@@ -26,9 +26,9 @@ class Side:
 
     def all_gather(self, number, value):
         # With 8 ranks or more, this is much faster than to get one key after the other.
-        self.client.key_value_set_bytes(f"gather/{number}/{self.rank}", value)
-        self.client.wait_at_barrier(f"gather/{number}", TIMEOUT_MS)
-        return [got for _, got in self.client.key_value_dir_get_bytes(f"gather/{number}/")]
+        self.client.key_value_set_bytes(f"all-gather/{number}/{self.rank}", value)
+        self.client.wait_at_barrier(f"all-gather/{number}", TIMEOUT_MS)
+        return [got for _, got in self.client.key_value_dir_get_bytes(f"all-gather/{number}/")]
 
     def lease(self, number, value):
         if self.client.key_value_increment(f"lease/{number}", 1) > 1:
@@ -36,10 +36,9 @@ class Side:
         self.client.key_value_set_bytes(f"lease/{number}/value", value)
         return value
 
-    def clean(self, numbers):
+    def clean(self, operation, _, numbers):
         for number in numbers:
-            for kind in ("broadcast", "gather", "lease"):
-                self.client.key_value_delete(f"{kind}/{number}")
+            self.client.key_value_delete(f"{operation}/{number}")
 
     def leave(self):
         self.client.shutdown()

@@ -38,18 +38,23 @@ class Rank:
         value = b"x" * int(size)
         numbers = range(int(first), int(first) + int(count))
         one = getattr(self, operation.replace("-", "_"))
+        if operation == "get":
+            self.side.set(value)
         self.side.barrier(f"before {first}")
         cpu, ends = time.process_time_ns(), [time.monotonic_ns()]
         for number in numbers:
             one(number, value)
             ends.append(time.monotonic_ns())
+        if operation == "set":  # has no answer, so one read waits for all of them
+            self.get(first, value)
+            ends[-1] = time.monotonic_ns()
         used = time.process_time_ns() - cpu
         steps = sorted(end - begin for begin, end in zip(ends, ends[1:]))
         self.reply("ran", ends[-1] - ends[0], steps[len(steps) // 2], used)
 
-    def clean(self, first, count):
+    def clean(self, operation, first, count):
         if self.rank == 0:
-            self.side.clean([f"before {first}", *range(int(first), int(first) + int(count))])
+            self.side.clean(operation, first, range(int(first), int(first) + int(count)))
         self.reply("cleaned")
 
     def leave(self):
@@ -70,20 +75,40 @@ class Rank:
     def lease(self, number, value):
         assert self.side.lease(number, value) == value, "an answer is not what was sent"
 
+    def get(self, _, value):
+        assert len(self.side.get()) == len(value), "an answer is not what was sent"
+
+    def set(self, _, value):
+        self.side.set(value)
+
+    def set_get(self, number, value):
+        self.side.set(value)
+        self.get(number, value)
+
+    def add(self, *_):
+        self.side.add()
+
+    def mesh(self, number, value):
+        self.side.mesh(number, value)
+
+    def gloo(self, number, value):
+        self.side.gloo(number, value)
+
 
 def main(sides, serve):
-    """Runs the ranks of one of `sides`, which the command line names: SIDE FOLDER RANKS PORT_FILE. `serve` starts the
-    service for so many ranks and returns its port."""
-    name, folder, ranks, port_file = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+    """Runs ranks of one of `sides`, which the command line names: SIDE FOLDER RANKS PORT_FILE FIRST COUNT. `serve` starts
+    the service for so many ranks and returns its port. Without a PORT_FILE, the service is there already."""
+    name, folder, port_file = sys.argv[1], sys.argv[2], sys.argv[4]
+    ranks, first, count = int(sys.argv[3]), int(sys.argv[5]), int(sys.argv[6])
     side = sides[name]()
-    for rank in range(ranks):
+    for rank in range(first, first + count):
         if os.fork() == 0:
             Rank(side, folder, rank, ranks).work()
             os._exit(0)
-    service, port = serve(ranks)
-    with open(port_file + ".new", "w") as file:
-        file.write(f"{port}\n")
-    os.rename(port_file + ".new", port_file)
-    for _ in range(ranks):
+    if port_file:
+        service, port = serve(ranks)
+        with open(port_file + ".new", "w") as file:
+            file.write(f"{port}\n")
+        os.rename(port_file + ".new", port_file)
+    for _ in range(count):
         os.wait()
-    del service

@@ -113,10 +113,6 @@ TEST_P(TorchTest, EveryOperationReturnsWhatPyTorchsOwnServerReturns) {
 }
 
 TEST_P(TorchTest, DistributedDataParallelTrainsOnFourRanks) {
-  // PyTorch 2 needs more packages for it, which Debian's PyTorch brings.
-  if (GetParam().from_peers && !CanImport("torch._dynamo")) {
-    GTEST_SKIP() << "tools/install-deps --torch brings SymPy";
-  }
   for (const char* where : {"loopback", "node0"}) {
     const auto muster = Run({"--nproc-per-node=4", absl::StrCat("--torch-store=", where)},
                             {Runfile("examples/torch/ddp.py")});

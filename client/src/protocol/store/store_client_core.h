@@ -80,6 +80,7 @@ class StoreClientCore {
   std::string TakeHold(v1::StoreHold* hold);
   void TakeAnswer(v1::StoreAnswer* answer);
   void TakeFetch(const v1::StoreFetch& fetch);
+  // Confirms the messages of the stream, unless nobody waits for that yet.
   void Confirm();
   // Ends a step: sends what is due. Returns all effects of the step.
   StoreEffects Settle(SteadyTime now);
@@ -94,8 +95,12 @@ class StoreClientCore {
   StoreWatches watches_;
 
   StoreCallId next_id_ = 1;
-  uint64_t processed_ = 0;   // the number of messages of the latest stream
-  uint64_t confirmed_ = 0;   // the number of them that were confirmed
+  uint64_t processed_ = 0;  // the number of messages of the latest stream
+  uint64_t confirmed_ = 0;  // the number of them that were confirmed
+  // Of the messages that are not confirmed: whether the daemon waits for one's confirmation, and
+  // the bytes of their values.
+  bool confirm_is_due_ = false;
+  uint64_t unconfirmed_bytes_ = 0;
   bool was_served_ = false;  // StoreOpen.was_served
   absl::Status stopped_;     // CANCELLED after Stop()
 };

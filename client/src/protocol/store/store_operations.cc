@@ -112,6 +112,11 @@ const std::string* StoreOperations::FindValue(StoreCallId id) const {
   return pending == pending_.end() ? nullptr : ValueOf(pending->second.operation);
 }
 
+bool StoreOperations::IsRead(StoreCallId id) const {
+  const auto pending = pending_.find(id);
+  return pending != pending_.end() && !MayChange(pending->second.operation);
+}
+
 void StoreOperations::End(StoreCallId id, absl::StatusOr<v1::StoreAnswer> answer) {
   pending_.erase(id);
   outbox_.Complete(id, std::move(answer));

@@ -49,6 +49,8 @@ class StoreOperations {
   void AddUnanswered(v1::StoreOpen* open) const;
   // Returns the value that the operation carries; null if there is no such operation or value.
   const std::string* FindValue(StoreCallId id) const;
+  // Returns whether it is an operation that changes nothing.
+  bool IsRead(StoreCallId id) const;
   bool empty() const { return pending_.empty(); }
 
  private:

@@ -264,6 +264,16 @@ TEST(Session, GivesEachElementToOneWaitingClient) {
   EXPECT_EQ(clients.Ask(0, Pop("/q")), kStop + I64(1) + Blob("3"));
 }
 
+// As after store.wait([queue]): PyTorch's client pops by WAIT and QUEUE_POP.
+TEST(Session, GivesAnElementThatAWaitHasTakenToTheNextPop) {
+  Clients clients(2);
+  clients.Ask(0, Push("/q", "1") + Push("/q", "2"));
+  EXPECT_EQ(clients.Ask(1, Wait({"/q"}) + Check({"/q"}) + Length("/q")), kStop + kReady + I64(2));
+  EXPECT_EQ(clients.Ask(1, Wait({"/q"}) + Pop("/q")), kStop + I64(1) + Blob("1"));
+  EXPECT_EQ(clients.Ask(1, Wait({"/q"}) + Pop("/q")), kStop + I64(1) + Blob("2"));
+  EXPECT_EQ(clients.Ask(1, Check({"/q"}) + Length("/q")), kNotReady + I64(0));
+}
+
 TEST(Session, ReturnsAnElementThatTheClientDoesNotPop) {
   Clients clients(3);
   clients.Ask(0, Wait({"/q"}));

@@ -121,6 +121,15 @@ def queues(a, b, c):
     show("queue_pop", lambda: c.queue_pop("q", False))
     show("queue_len", lambda: c.queue_len("q"))
     show("check empty queue", lambda: c.check(["q"]))
+    c.queue_push("w", "1")
+    c.queue_push("w", "2")
+    show("wait for a queue", a.wait, ["w"])
+    show("check queue", a.check, ["w"])
+    show("queue_len", lambda: a.queue_len("w"))
+    show("queue_pop", lambda: a.queue_pop("w"))
+    show("queue_pop", lambda: a.queue_pop("w"))
+    show("check popped queue", a.check, ["w"])
+    show("queue_pop of a clone", lambda: (c.queue_push("w", "3"), a.clone().queue_pop("w")))
     popped = []
     threads = [threading.Thread(target=lambda s=s: popped.append(s.queue_pop("q"))) for s in (a, b)]
     for thread in threads:

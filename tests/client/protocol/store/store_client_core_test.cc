@@ -136,7 +136,7 @@ TEST(StoreClientCoreTest, IgnoresAnswersOfOlderStreams) {
 
 TEST(StoreClientCoreTest, ConfirmsEachMessageOfTheStream) {
   StoreMachine client;
-  client.Begin(1, GetOf("a"));
+  client.Begin(1, SetOf("a", "1"));
   client.Accept();
   EXPECT_EQ(ConfirmedIn(client.TakeSent()), 1);
   client.Say(HoldOf("b", 4, "held"));
@@ -149,6 +149,42 @@ TEST(StoreClientCoreTest, ConfirmsEachMessageOfTheStream) {
   client.TakeSent();
   client.Accept();
   EXPECT_EQ(ConfirmedIn(client.TakeSent()), 1);
+}
+
+TEST(StoreClientCoreTest, ConfirmsAnswersToReadsWithTheNextMessageThatTheDaemonWaitsFor) {
+  StoreMachine client;
+  client.Begin(1, GetOf("a"));
+  client.Begin(2, GetOf("b"));
+  client.Accept();
+  client.TakeSent();
+  client.Answer(1, "value");
+  client.Answer(2, "value");
+  EXPECT_TRUE(client.TakeSent().empty());
+  client.Say(HoldOf("c", 4, "held"));
+  EXPECT_EQ(ConfirmedIn(client.TakeSent()), 4);
+}
+
+// The daemon reads no request of a client that leaves too much unconfirmed.
+TEST(StoreClientCoreTest, ConfirmsAnswersToManyReads) {
+  StoreMachine client;
+  client.Begin(1, GetOf("a"));
+  client.Accept();
+  client.Answer(1, "value");
+  client.TakeSent();
+  StoreCallId id = 2;
+  for (uint64_t confirmed = 0; confirmed == 0; ++id) {
+    ASSERT_LT(id, 1000);
+    client.Begin(id, GetOf("a"));
+    client.Answer(id, "value");
+    confirmed = ConfirmedIn(client.TakeSent());
+  }
+  int large = 0;
+  for (uint64_t confirmed = 0; confirmed == 0; ++id, ++large) {
+    ASSERT_LT(large, 30);
+    client.Begin(id, GetOf("a"));
+    client.Answer(id, std::string(1 << 20, 'x'));
+    confirmed = ConfirmedIn(client.TakeSent());
+  }
 }
 
 TEST(StoreClientCoreTest, HoldsTheEntryThatItsOwnOperationSets) {

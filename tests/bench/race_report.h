@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_BENCH_CONTROL_PLANE_REPORT_H_
-#define MUSTER_TESTS_BENCH_CONTROL_PLANE_REPORT_H_
+#ifndef MUSTER_TESTS_BENCH_RACE_REPORT_H_
+#define MUSTER_TESTS_BENCH_RACE_REPORT_H_
 
 #include <map>
 #include <string>
@@ -19,9 +19,15 @@ struct Comparison {
   std::map<Side, std::vector<Sample>> samples;
 };
 
-// Prints tables in Markdown, with medians of the rounds: times and processor times of each side,
-// and the ratio of Muster to each other side.
-void PrintTables(const std::vector<Comparison>& comparisons);
+// Columns of a table. The others are compared with the first.
+struct Columns {
+  std::string title;  // ends a sentence: "where each rank calls by itself"; may be empty
+  std::vector<Side> sides;
+};
+
+// Prints tables in Markdown, with medians of the rounds: for each of `all`, a table of the times
+// and one of the processor times of each side, with the ratio of the first side to each other one.
+void PrintTables(const std::vector<Comparison>& comparisons, const std::vector<Columns>& all);
 
 // Writes all samples as JSON, with the date and what they depend on. Returns false if the file
 // cannot be written.
@@ -29,4 +35,4 @@ bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& pa
 
 }  // namespace muster::testing
 
-#endif  // MUSTER_TESTS_BENCH_CONTROL_PLANE_REPORT_H_
+#endif  // MUSTER_TESTS_BENCH_RACE_REPORT_H_

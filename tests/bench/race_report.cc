@@ -1,4 +1,4 @@
-#include "tests/bench/control_plane_report.h"
+#include "tests/bench/race_report.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -44,7 +44,6 @@ void PrintLine(const std::vector<std::string>& cells) {
   std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
 }
 
-// The columns of a table. The others are compared with the first.
 using Sides = std::vector<Side>;
 
 void PrintHead(const Sides& sides) {
@@ -88,9 +87,9 @@ void PrintRow(const Comparison& comparison, const Sides& sides, const std::vecto
   PrintLine(row);
 }
 
-void PrintTable(const char* title, const std::vector<Comparison>& comparisons, const Sides& sides,
-                const std::vector<Field>& fields) {
-  std::printf("\n%s\n\n", title);
+void PrintTable(const std::string& title, const std::vector<Comparison>& comparisons,
+                const Sides& sides, const std::vector<Field>& fields) {
+  std::printf("\n%s\n\n", title.c_str());
   PrintHead(sides);
   for (const Comparison& comparison : comparisons) PrintRow(comparison, sides, fields);
 }
@@ -118,27 +117,21 @@ nlohmann::json ToJson(const Comparison& comparison) {
 
 }  // namespace
 
-void PrintTables(const std::vector<Comparison>& comparisons) {
+void PrintTables(const std::vector<Comparison>& comparisons, const std::vector<Columns>& all) {
   std::printf(
-      "Medians of the rounds; a ratio is Muster's figure divided by the one on its left.\n");
+      "Medians of the rounds; a ratio is the first side's figure divided by the one on its "
+      "left.\n");
   std::printf("Peers: %s. The addresses of processes are %s.\n", PeersVersions().c_str(),
               HasFixedAddresses() ? "fixed" : "random");
-  const Sides together = {Side::kMuster, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
-                          Side::kJax};
-  const Sides apart = {Side::kMusterApart, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
-                       Side::kJax};
-  const Sides on_node = {Side::kMusterCommits, Side::kBare, Side::kTcpStore, Side::kTcpStoreKeys,
-                         Side::kJax};
-  const std::vector<Field> processor = {&Sample::client, &Sample::service};
-  PrintTable("Wall time of an operation:", comparisons, together, {&Sample::wall});
-  PrintTable("Processor time of an operation, in a rank's process + in the service for each rank:",
-             comparisons, together, processor);
-  PrintTable("Wall time where each rank calls by itself, as on a node of its own:", comparisons,
-             apart, {&Sample::wall});
-  PrintTable("Processor time of that:", comparisons, apart, processor);
-  PrintTable("Wall time where ranks complete collectives on their node (MUSTER_NODE_COMMITS=1):",
-             comparisons, on_node, {&Sample::wall});
-  PrintTable("Processor time of that:", comparisons, on_node, processor);
+  for (const Columns& columns : all) {
+    const std::string where = columns.title.empty() ? "" : " " + columns.title;
+    PrintTable(absl::StrCat("Wall time of an operation", where, ":"), comparisons, columns.sides,
+               {&Sample::wall});
+    PrintTable(absl::StrCat("Processor time of an operation, in a rank's process + in the service "
+                            "for each rank",
+                            where, ":"),
+               comparisons, columns.sides, {&Sample::client, &Sample::service});
+  }
 }
 
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {
