@@ -35,7 +35,8 @@ class JobKeyStore : public torch::WatchedKeyStore {
   std::vector<Event> TakeEvents() override;
 
  private:
-  // What has come from the store. The driver's callbacks share it, and may outlive this object.
+  // Answers and events from the store. The driver's callbacks share it, and may outlive this
+  // object.
   struct Inbox {
     void Add(Ended operation);
     void Add(Event event);

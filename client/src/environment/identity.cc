@@ -78,9 +78,8 @@ Identity NextIdentity(const JobOptions& options) {
   static std::atomic<bool> first{true};
   const bool is_first = first.exchange(false);
   Identity identity;
-  identity.secret = is_first && !options.process_secret.empty()
-                        ? BytesOfHex(options.process_secret)
-                        : NewProcessSecret();
+  identity.secret = is_first && !options.process_secret.empty() ? BytesOfHex(options.process_secret)
+                                                                : NewProcessSecret();
   identity.incarnation = IncarnationOf(identity.secret);
   identity.start_time_micros = absl::ToUnixMicros(is_first ? ProcessStart() : absl::Now());
   identity.node_id = options.node_id.empty() ? DefaultNodeId() : options.node_id;
