@@ -43,7 +43,10 @@ void StoreWatches::TakeAnswer(const v1::StoreAnswer& answer) {
   const auto watch = watches_.find(answer.operation());
   if (watch == watches_.end()) return;
   watch->second.sent_on = 0;  // the daemon has ended it
-  End(answer.operation(), AnswerStatus(answer));
+  absl::Status why = AnswerStatus(answer);
+  // Only an error ends a watch. The completion must have one.
+  if (why.ok()) why = absl::InternalError("the coordinator answers a watch without an error");
+  End(answer.operation(), why);
 }
 
 void StoreWatches::Take(v1::StoreWatchEvent event) {

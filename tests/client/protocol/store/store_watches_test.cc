@@ -138,5 +138,13 @@ TEST(StoreWatchesTest, EndsWithTheDaemonsError) {
   for (const v1::StoreRequest& request : client.TakeSent()) EXPECT_FALSE(request.has_cancel());
 }
 
+// No daemon sends this.
+TEST(StoreWatchesTest, EndsWithAnErrorIfTheDaemonAnswersWithoutOne) {
+  StoreMachine machine;
+  StoreMachine& client = Watching(&machine);
+  client.Answer(1, "value");
+  EXPECT_EQ(client.EndOf(1)->answer.status().code(), absl::StatusCode::kInternal);
+}
+
 }  // namespace
 }  // namespace muster::internal
