@@ -42,6 +42,9 @@ constexpr int kMaxTicks = 10000;
 // How long a restarted daemon waits for clients that an earlier one has served.
 constexpr absl::Duration kYoungFor = absl::Seconds(10);
 
+// Choices from this one on are steps of the store's clients.
+constexpr int kStoreChoices = 240;
+
 // The most that a core with small limits may keep beside payloads.
 constexpr size_t kMaxCoreBytes = 512 * 1024;
 
@@ -106,7 +109,11 @@ class FuzzedService : private FuzzedStore::Daemon {
   // Inputs of the corpus depend on these numbers.
   void Step() {
     const uint8_t choice = bytes_->Byte();
-    if (choice >= 240) return store_.Step();
+    if (choice >= kStoreChoices) {
+      // Its deep states are many steps away.
+      for (int i = kStoreChoices; i <= choice; ++i) store_.Step();
+      return;
+    }
     switch (choice % 24) {
       case 0:
       case 1:
@@ -371,9 +378,9 @@ class FuzzedService : private FuzzedStore::Daemon {
       const std::string difference = tape_->Replay();
       CheckNoProblem(difference);
     }
+    diagnoser_.reset();  // it has a limit of its own
     const size_t before = AllocatedBytes();
     core_.reset();
-    diagnoser_.reset();
     const size_t kept = before - std::min(before, AllocatedBytes());
     if (!HasSmallLimits()) return;
     Check(kept <= options_.limits.max_held_bytes + kMaxCoreBytes,

@@ -34,14 +34,15 @@ class NodeMemory {
     internal::SharedWord result[kResultWords] = {};
   };
 
-  const uint32_t members_;
-  std::set<uint32_t> mapped_;
-  std::map<uint64_t, Group> groups_;  // by name
   struct Group {
     std::vector<std::unique_ptr<Memory>> members;
     internal::SlotFutex bell{0};
     internal::SharedWord commits{0};
   };
+
+  const uint32_t members_;
+  std::set<uint32_t> mapped_;
+  std::map<uint64_t, Group> groups_;  // by name
 };
 
 // All node memories of a schedule, and the members that wait for a bell in them.
