@@ -12,7 +12,7 @@ home=$root/data/muster/peers
 make_site() {
   rm -rf "$root/site" "$root/data"
   mkdir -p "$root/site/torch" "$root/site/jaxlib"
-  touch "$root/site/torch/__init__.py" "$root/site/jaxlib/__init__.py"
+  touch "$root/site/torch/__init__.py" "$root/site/torch/_dynamo.py" "$root/site/jaxlib/__init__.py"
   echo "class TCPStore: pass" > "$root/site/torch/distributed.py"
   echo "def get_distributed_runtime_client(): pass" > "$root/site/jaxlib/_jax.py"
 }

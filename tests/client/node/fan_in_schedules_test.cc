@@ -146,7 +146,9 @@ class Schedule {
     const FanInEnd end = RunRound(m, &round, contribution, deadline);
     const int64_t took = scheduler_.now() - start - (scheduler_.paused(m) - paused);
     EXPECT_LE(took, kTimes.GatherOf(size_) + kTimes.patience + kSlack) << "member " << m;
-    if (fault_free_) EXPECT_LT(took, kTimes.gather) << "member " << m << " was not woken";
+    if (fault_free_) {
+      EXPECT_LT(took, kTimes.gather) << "member " << m << " was not woken";
+    }
     EXPECT_EQ(self.slots->OwnWord().state, SlotState::kEmpty);
     EXPECT_TRUE(end.was_taken || self.taken.count(self.attempt) == 0) << "member " << m;
     EXPECT_FALSE(end.unsent && end.was_taken) << "member " << m;

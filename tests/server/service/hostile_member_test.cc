@@ -195,7 +195,9 @@ TEST_F(HostileMemberTest, CannotReportOnAnotherMembersProcess) {
   for (const v1::LauncherReport& report : latest->reports()) {
     const bool lies = report.launcher().node() == "node-a";
     ASSERT_THAT(report.ranks(), SizeIs(lies ? 1 : 2));
-    if (lies) EXPECT_EQ(report.ranks(0).rank(), 2u);
+    if (lies) {
+      EXPECT_EQ(report.ranks(0).rank(), 2u);
+    }
   }
   ExpectUnharmed();
 }

@@ -110,7 +110,7 @@ class PageTest(unittest.TestCase):
         status.content["storeWaits"] = [{"what": "key 'port' has not been set", "ranks": [[3, 3], [5, 5]], "launchers": ["n1"], "others": 1, "since": 1000}]
         self.open(status)
         self.until_text("#waits", "key 'port' has not been set")
-        self.assertIn("ranks 3, 5 and 1 process without a rank", self.text("#waits"))
+        self.assertIn("ranks 3, 5 and the launcher of n1 and 1 process without a rank", self.text("#waits"))
         self.expect_accessible()
         self.expect_no_errors()
 
