@@ -126,7 +126,6 @@ TEST(GrpcStoreTransportTest, CarriesOperationsAndAnswers) {
   const auto server = Serve(&store, &port);
   const auto driver = Connect(port);
   for (const char* key : {"a", "b", "c"}) EXPECT_EQ(Get(driver.get(), key)->value(), key);
-  store.Await(store.confirmed(), 4);
 
   v1::StoreOperation set;
   set.mutable_set()->set_key("large");
@@ -134,6 +133,7 @@ TEST(GrpcStoreTransportTest, CarriesOperationsAndAnswers) {
   CallOptions options;
   options.timeout = absl::Minutes(5);
   EXPECT_EQ(driver->Call(set, options)->value().size(), 5 << 20);
+  store.Await(store.confirmed(), 5);  // with the answer to the change, those to the reads before
 }
 
 TEST(GrpcStoreTransportTest, CarriesOperationsOfManyThreadsAtOnce) {
