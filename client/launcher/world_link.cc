@@ -33,8 +33,13 @@ void WorldLink::BeginWorld(const std::string& name) {
   old_keys_.merge(own_keys_);
   own_keys_.clear();
   prefix_ = absl::StrCat("mpi/", ++generation_, "/");
-  shape_ = {plan_.node_rank, plan_.RanksOfNodes(), NodeNameOf(plan_),
-            absl::BytesToHexString(RandomBytes(8)), name};
+  const std::string previous = nodes_ == nullptr ? "" : nodes_->view();
+  shape_ = {plan_.node_rank,
+            plan_.RanksOfNodes(),
+            NodeNameOf(plan_),
+            absl::BytesToHexString(RandomBytes(8)),
+            name,
+            previous};
   nodes_ = std::make_unique<pmi::WorldNodes>(shape_);
   unanswered_ = 0;
   error_ = absl::OkStatus();

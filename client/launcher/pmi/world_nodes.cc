@@ -139,10 +139,15 @@ void WorldNodes::ReceivePart(int node, absl::string_view rest, const std::string
 void WorldNodes::ReceiveEnd(int node, const std::string& value) {
   absl::string_view rest = value;
   const absl::string_view token = TakeWord(&rest, ' ');
-  if (token != nodes_[node].token) return;  // of an earlier launcher
+  absl::string_view line = TakeWord(&rest, '\n');
+  const absl::string_view how = TakeWord(&line, ' ');
+  // A node that refuses a restart sets this key and "node" before the others look, and they see
+  // them in any order. It knows the world before, unlike an earlier launcher, whose keys do not
+  // count.
+  const bool was_in_previous = !line.empty() && line == shape_.previous;
+  if (token != nodes_[node].token && !was_in_previous) return;
   over_ = true;
   if (node == shape_.node) return;  // keys change in the same order for all nodes
-  const absl::string_view how = TakeWord(&rest, '\n');
   WorldEnd end = {std::string(rest), std::nullopt, how == kRestarts};
   if (int code = 0; absl::SimpleAtoi(how, &code)) end.abort_code = code;
   effects_.push_back(WorldEnded{std::move(end)});
@@ -314,8 +319,9 @@ NodesEffects WorldNodes::End(const WorldEnd& end) {
   const std::string how = end.restarts     ? kRestarts
                           : end.abort_code ? absl::StrCat(*end.abort_code)
                                            : "-";
-  effects_.push_back(SetKey{absl::StrCat("end/", shape_.node),
-                            absl::StrCat(shape_.token, " ", how, "\n", end.why)});
+  effects_.push_back(
+      SetKey{absl::StrCat("end/", shape_.node),
+             absl::StrCat(shape_.token, " ", how, " ", shape_.previous, "\n", end.why)});
   return Settle(std::nullopt);
 }
 

@@ -23,6 +23,8 @@ struct WorldShape {
   std::string token;                // random, new for each world of each launcher; no spaces
   // The name of the world, if it has one before its nodes have met; no spaces. Equal on all nodes.
   std::string name = "-";
+  // WorldNodes::view() of the world that this one takes the place of; empty if there was none.
+  std::string previous = {};
 
   int node_count() const { return static_cast<int>(ranks_of_nodes.size()); }
   int first_rank(int of_node) const;
@@ -114,6 +116,9 @@ class WorldNodes {
   NodesEffects Join(const std::string& client);
   bool joined() const { return joined_; }
   bool formed() const { return formed_; }
+  // Returns what only the nodes of this world know: from the tokens of all. Empty before they have
+  // come.
+  const std::string& view() const { return view_; }
   // Returns whether it is known on which node the world ended first, if it has.
   bool settled() const { return !ending_ || over_; }
 

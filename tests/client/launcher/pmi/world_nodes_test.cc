@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -460,6 +461,22 @@ TEST(WorldNodesTest, RandomSchedulesEndAllExchanges) {
       ASSERT_EQ(ended[node], static_cast<size_t>(kRounds)) << seed;
     }
     ASSERT_THAT(world.store.KeysOf("part"), SizeIs(count)) << seed;
+  }
+}
+
+// The watch of a node that joins late reports the keys in the order of their names.
+TEST(WorldNodesTest, ARefusedRestartIsHeardBeforeTheNodeThatRefuses) {
+  for (const char* known : {"of the world before", "of another"}) {
+    WorldShape shape;
+    shape.ranks_of_nodes = {1, 1};
+    shape.token = "t0";
+    shape.previous = "of the world before";
+    WorldNodes nodes(shape);
+    nodes.Join("client");
+    const NodesEffects effects = nodes.Receive(
+        "end/1", absl::StrCat("t1 - ", known, "\nnode b does not restart"), absl::UnixEpoch());
+    const bool ended = !effects.empty() && std::holds_alternative<WorldEnded>(effects.front());
+    EXPECT_EQ(ended, known == shape.previous);
   }
 }
 
