@@ -67,13 +67,19 @@ const std::string& Programs(const Library& library) {
   return compiled[key];
 }
 
+bool KnowsRanksInFences(const Library& library) {
+  const bool pmix = library.name == kOpenMpi.name || library.name == kDebiansOpenMpi.name;
+  return !pmix || system(". /etc/os-release && [ \"$VERSION_ID\" = 12 ]") == 0;
+}
+
 std::map<std::string, std::string> Environment(const Library& library) {
-  if (library.folder == nullptr) return {};
+  // Open MPI 5 does not start without HOME.
+  if (library.folder == nullptr) return {{"HOME", MakeTempDir()}};
   const std::string folder = InstalledFolder();
   const std::string libraries = absl::StrCat(folder, "/", library.folder, "/lib");
   return {{"LD_LIBRARY_PATH", absl::StrCat(libraries, ":", libraries, "/mpich")},
           {"MPI4PY_LIBMPI", LibraryFile(libraries)},  // else it may load Debian's Open MPI
-          {"HOME", MakeTempDir()},                    // Open MPI 5 does not start without
+          {"HOME", MakeTempDir()},
           {"PYTHONPATH", folder + "/python"},
           {"PYTHONDONTWRITEBYTECODE", "1"}};
 }

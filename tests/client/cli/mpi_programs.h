@@ -33,6 +33,10 @@ std::string InstalledFolder();
 // Returns the folder of the compiled programs, or "" if this machine does not have the library.
 const std::string& Programs(const Library& library);
 
+// Returns whether `muster run` knows which ranks are in a fence of the library. PMIx has no call
+// for that, so it reads it from libpmix 4.2.2, which only Debian 12 has.
+bool KnowsRanksInFences(const Library& library);
+
 // Returns the variables with which programs load the library.
 std::map<std::string, std::string> Environment(const Library& library);
 
