@@ -18,6 +18,7 @@
 #include "client/launcher/process/event_fd.h"
 #include "client/launcher/process/event_loop.h"
 #include "muster/group.h"
+#include "muster/v1/store.pb.h"
 
 namespace muster::launcher {
 

@@ -10,6 +10,7 @@ is named and passed by; where CI=true is set that is a finding.
 
 import argparse
 import concurrent.futures
+import glob
 import os
 import re
 import shutil
@@ -48,9 +49,14 @@ def units_of(files):
             if not file.endswith(".h") or not {file[:-2] + ".cc", file[:-2] + ".cu"} & named]
 
 
+def pmix_folders():
+    """Where Debian's libpmix-dev puts its headers."""
+    return glob.glob("/usr/lib/*/pmix2/include")
+
+
 def flags(generated):
     result = ["-std=c++17", "-I.", "-Iclient/include", f"-I{generated}"]
-    for folder in filter(os.path.isdir, cuda_folders()):
+    for folder in filter(os.path.isdir, cuda_folders() + pmix_folders()):
         result += ["-isystem", folder]
     return result
 

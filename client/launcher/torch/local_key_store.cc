@@ -87,9 +87,10 @@ bool LocalKeyStore::Run(uint64_t id, Call* call) {
   std::optional<absl::StatusOr<v1::StoreAnswer>> answer = entries_.Run(call);
   const std::optional<std::string> changed = entries_.changed();
   if (changed && answer && answer->ok()) Count(call->operation, **answer);
-  if (answer) ended_.push_back({id, *std::move(answer)});
+  const bool ended = answer.has_value();
+  if (ended) ended_.push_back({id, *std::move(answer)});
   if (changed) RunWaiting(*changed);
-  return answer.has_value();
+  return ended;
 }
 
 void LocalKeyStore::Park(uint64_t id, Call call) {

@@ -116,8 +116,9 @@ absl::StatusOr<SharedMemoryFile> NodeSegment::Make() const {
 
 absl::Status NodeSegment::Map() {
   absl::StatusOr<MappedMemory> memory = file_->Map(layout_.total, MAP_NORESERVE);
-  if (memory.ok()) memory_ = *std::move(memory);
-  return memory.status();
+  if (!memory.ok()) return memory.status();
+  memory_ = *std::move(memory);
+  return absl::OkStatus();
 }
 
 absl::Status NodeSegment::Enter() {

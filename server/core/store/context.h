@@ -41,8 +41,8 @@ struct Effects {
 
 // The parts that all owners of the store's state share.
 struct Context {
-  Context(Options the_options, ByteBudget* the_budget)
-      : options(std::move(the_options)), budget(the_budget) {}
+  Context(const Options& the_options, ByteBudget* the_budget)
+      : options(the_options), budget(the_budget) {}
 
   // Sends a message to an attached client, after the news of the list (K10).
   void Send(Client* client, StoreResponse message, decltype(Sent::what) what = SentOther(),

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,7 +41,7 @@ namespace muster::core::store {
 class Store {
  public:
   // `budget` must outlive the store.
-  Store(Options options, ByteBudget* budget) : context_(std::move(options), budget) {}
+  Store(const Options& options, ByteBudget* budget) : context_(options, budget) {}
 
   void Begin(Time now) { context_.now = now; }
   void Receive(WaiterId stream, const StoreRequest& request);

@@ -23,7 +23,6 @@ using muster::testing::Exit;
 using muster::testing::MakeTempDir;
 using muster::testing::Runfile;
 using muster::testing::TestDaemon;
-using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 

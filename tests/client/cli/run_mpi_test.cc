@@ -22,7 +22,6 @@ namespace {
 
 using muster::testing::Exit;
 using muster::testing::MakeTempDir;
-using muster::testing::Process;
 using muster::testing::Runfile;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;

@@ -27,7 +27,6 @@ using muster::testing::MakeTempDir;
 using muster::testing::Process;
 using muster::testing::Runfile;
 using muster::testing::TestDaemon;
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr Exit kSuccess = {false, 0};
@@ -214,10 +213,10 @@ TEST(TorchStoreTest, WithoutTheFlagRank0ServesTheStore) {
 }
 
 TEST(TorchStoreTest, OtherProtocolsAreRefused) {
-  MusterCommand muster(
-      {"run", "--nproc-per-node=1", "--torch-store=loopback", "--", "bash", "-c",
-       "exec 3<>/dev/tcp/127.0.0.1/$MASTER_PORT; printf 'GET / HTTP/1.1\\r\\n' >&3; "
-       "cat <&3; echo closed"});
+  MusterCommand muster({"run", "--nproc-per-node=1", "--torch-store=loopback", "--", "bash", "-c",
+                        R"(exec 3<>/dev/tcp/127.0.0.1/$MASTER_PORT
+          printf 'GET / HTTP/1.1\r\n' >&3
+          cat <&3; echo closed)"});
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_THAT(muster.process().Output(),
               HasSubstr("muster: --torch-store: closed a connection of a PyTorch program: it sent "

@@ -14,7 +14,6 @@
 namespace muster::launcher::pmi {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
