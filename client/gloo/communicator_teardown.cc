@@ -17,6 +17,8 @@
 namespace muster::internal {
 namespace {
 
+constexpr std::chrono::milliseconds kPoll(1);
+
 bool HasFailed(const EndedPeer& peer) { return !peer.notice || peer.notice->failed; }
 
 // Returns the peer to blame, if one has failed. Prefers a peer that has left a notice, since it
@@ -57,6 +59,7 @@ std::vector<EndedPeer> CommunicatorTeardown::EndedPeers() {
       EndedPeer& known = by_rank[peer.rank];
       known.rank = peer.rank;
       if (!known.notice) known.notice = std::move(peer.notice);
+      if (known.seen.empty()) known.seen = std::move(peer.seen);
     }
   }
   std::vector<EndedPeer> ended;
@@ -114,9 +117,14 @@ absl::Status CommunicatorTeardown::ExplainPeerFailure(const Operation& operation
                                                       const CallFailure& failure,
                                                       EndNotice* notice) {
   const std::string& reason = failure.reason;
-  const EndedPeer ended_peer = AwaitEndedPeer(failure.ended, deadline);
+  EndedPeer ended_peer = AwaitEndedPeer(failure.ended, deadline);
   if (ended_peer.rank < 0) {
     return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
+  }
+  if (!ended_peer.notice) {
+    absl::Status lost = AwaitReportedLoss(group_, deadline.Remaining());
+    if (!lost.ok()) return lost;
+    ended_peer = AwaitNotice(std::move(ended_peer));
   }
   if (ended_peer.notice) {
     *notice = *ended_peer.notice;
@@ -126,9 +134,9 @@ absl::Status CommunicatorTeardown::ExplainPeerFailure(const Operation& operation
                      " is no longer there: ", notice->reason);
     return WithMember(group_, notice->rank, absl::UnavailableError(text));
   }
-  return ExplainBrokenConnection(group_, ended_peer.rank, operation.Describe(),
-                                 reason.empty() ? "it ended in the middle of a message" : reason,
-                                 deadline.Remaining());
+  const std::string& seen = ended_peer.seen.empty() ? reason : ended_peer.seen;
+  return BrokenConnection(group_, ended_peer.rank, operation.Describe(),
+                          seen.empty() ? "it ended in the middle of a message" : seen);
 }
 
 // Returns the peer to blame, or else `ended`, which is -1 if the operation saw no peer's end.
@@ -140,7 +148,6 @@ absl::Status CommunicatorTeardown::ExplainPeerFailure(const Operation& operation
 EndedPeer CommunicatorTeardown::AwaitEndedPeer(int ended, const Deadline& deadline) {
   constexpr absl::Duration kFailedPeerWait = absl::Milliseconds(100);
   constexpr absl::Duration kAnyPeerWait = absl::Seconds(2);
-  constexpr std::chrono::milliseconds kPoll(1);
   const SteadyTime start = SteadyClock::now();
   const absl::Duration max_wait =
       std::max(kFailedPeerWait, std::min(kAnyPeerWait, deadline.Left()));
@@ -150,7 +157,31 @@ EndedPeer CommunicatorTeardown::AwaitEndedPeer(int ended, const Deadline& deadli
     const absl::Duration waited = Between(start, SteadyClock::now());
     if (waited >= kFailedPeerWait) {
       if (!peers.empty()) return peers.front();
-      if (ended >= 0 || waited >= max_wait) return EndedPeer{ended, std::nullopt};
+      if (ended >= 0 || waited >= max_wait) return EndedPeer{ended, std::nullopt, ""};
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+// Returns the peer to blame, when `silent` has ended without a notice and the job knows of no loss.
+//
+// A peer that ends because of another one may be silent, too: its notice does not leave it if a
+// message is in front of it that cannot be sent any more. Then this rank sees two silent ends, and
+// cannot tell which was first. Another peer can, and passes on what it knows. One silent end may be
+// the second one, too, as Gloo's thread reports them one after another.
+EndedPeer CommunicatorTeardown::AwaitNotice(EndedPeer silent) {
+  constexpr absl::Duration kWaitAfterOne = absl::Milliseconds(100);
+  constexpr absl::Duration kWaitAfterSeveral = absl::Seconds(1);
+  const SteadyTime start = SteadyClock::now();
+  for (;;) {
+    const std::vector<EndedPeer> peers = EndedPeers();
+    if (std::optional<EndedPeer> failed = FindFailedPeer(peers)) silent = *std::move(failed);
+    if (silent.notice) return silent;
+    const auto failures = std::count_if(peers.begin(), peers.end(), &HasFailed);
+    const bool all_have_ended = static_cast<int>(peers.size()) == group_.size() - 1;
+    const absl::Duration waited = Between(start, SteadyClock::now());
+    if (all_have_ended || waited >= (failures > 1 ? kWaitAfterSeveral : kWaitAfterOne)) {
+      return silent;
     }
     std::this_thread::sleep_for(kPoll);
   }

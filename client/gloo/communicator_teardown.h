@@ -61,6 +61,7 @@ class CommunicatorTeardown {
   absl::Status ExplainPeerFailure(const Operation& operation, const Deadline& deadline,
                                   const CallFailure& failure, EndNotice* notice);
   EndedPeer AwaitEndedPeer(int ended, const Deadline& deadline);
+  EndedPeer AwaitNotice(EndedPeer silent);
   std::vector<EndedPeer> EndedPeers();
   void Close(const EndNotice* notice);
   std::vector<int> Peers() const;

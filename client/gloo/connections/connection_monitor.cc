@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "client/gloo/connections/gloo_slots.h"
 #include "client/gloo/connections/interruptible_transport.h"
+#include "client/gloo/endings/exception.h"
 #include "gloo/types.h"
 
 namespace muster::internal {
@@ -54,8 +55,8 @@ std::unique_ptr<ConnectionMonitor::Peer> ConnectionMonitor::WatchPeer(int rank) 
   try {
     peer->notice->recv(rank, EndNoticeSlot());
     peer->sentinel->recv(rank, SentinelSlot());
-  } catch (const std::exception&) {
-    peer->broken = true;
+  } catch (const std::exception& error) {
+    NoteBroken(error, peer.get());
   }
   return peer;
 }
@@ -67,10 +68,15 @@ bool ConnectionMonitor::CheckBroken(Peer* peer) {
   try {
     peer->sentinel->abortWaitRecv();
     peer->sentinel->waitRecv();
-  } catch (const std::exception&) {
-    peer->broken = true;
+  } catch (const std::exception& error) {
+    NoteBroken(error, peer);
   }
   return peer->broken;
+}
+
+void ConnectionMonitor::NoteBroken(const std::exception& error, Peer* peer) {
+  peer->broken = true;
+  peer->why = ReasonOf(error);
 }
 
 // Reads the notices without waiting for them. A wait could end only by a time-out, upon which Gloo
@@ -81,7 +87,9 @@ std::vector<EndedPeer> ConnectionMonitor::EndedPeers() {
   std::vector<EndedPeer> ended;
   for (int rank = 0; rank < context_->size; ++rank) {
     Peer* const peer = peers_[rank].get();
-    if (peer != nullptr && CheckBroken(peer)) ended.push_back({rank, peer->received.Decode()});
+    if (peer != nullptr && CheckBroken(peer)) {
+      ended.push_back({rank, peer->received.Decode(), peer->why});
+    }
   }
   return ended;
 }

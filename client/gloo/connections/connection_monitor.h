@@ -1,8 +1,10 @@
 #ifndef MUSTER_CLIENT_GLOO_CONNECTIONS_CONNECTION_MONITOR_H_
 #define MUSTER_CLIENT_GLOO_CONNECTIONS_CONNECTION_MONITOR_H_
 
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "client/gloo/connections/interrupter.h"
@@ -36,11 +38,13 @@ class ConnectionMonitor final : public EndNoticeChannel {
     Buffer notice;
     Buffer sentinel;
     bool broken = false;
+    std::string why;  // Gloo's text, once broken
   };
 
   // Posts the two receives of a peer.
   std::unique_ptr<Peer> WatchPeer(int rank);
   static bool CheckBroken(Peer* peer);
+  static void NoteBroken(const std::exception& error, Peer* peer);
   static void Flush(const std::vector<Buffer>& sent, Interrupter* timer);
 
   const std::shared_ptr<gloo::transport::Context> context_;

@@ -19,6 +19,8 @@ struct EndedPeer {
   int rank = 0;
   // Empty if the peer died without a notice, or in the middle of it.
   std::optional<EndNotice> notice;
+  // The end as the channel saw it: Gloo's text for a broken connection. Empty if it saw nothing.
+  std::string seen;
 };
 
 // A channel on which ranks learn of each other's end: connections (ConnectionMonitor) or the shared

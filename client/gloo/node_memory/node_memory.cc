@@ -30,7 +30,7 @@ std::vector<EndedPeer> NodeMemory::EndedPeers() {
   for (int index = 0; index < sequencer.ranks(); ++index) {
     if (index == sequencer.rank()) continue;
     std::optional<EndNotice> notice = sequencer.NoticeOf(index);
-    if (notice) ended.push_back({ranks_[index], std::move(notice)});
+    if (notice) ended.push_back({ranks_[index], std::move(notice), ""});
   }
   return ended;
 }

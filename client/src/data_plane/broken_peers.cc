@@ -16,26 +16,30 @@ namespace {
 // is worth it.
 constexpr absl::Duration kMinWait = absl::Seconds(5);
 
-absl::Status AwaitLoss(const Group& group, CallOptions options) {
+}  // namespace
+
+absl::Status AwaitReportedLoss(const Group& group, CallOptions options) {
   options.timeout = std::max(options.timeout.value_or(group.default_timeout()), kMinWait);
   return group.AwaitLoss(options);
 }
 
-}  // namespace
-
-absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
-                                     absl::string_view why, const CallOptions& options) {
-  const absl::Status lost = AwaitLoss(group, options);
-  if (!lost.ok()) return lost;
+absl::Status BrokenConnection(const Group& group, int peer, absl::string_view operation,
+                              absl::string_view why) {
   const std::string text =
       absl::StrCat(operation, ": the connection to ", DescribePeer(group, peer), " broke: ", why,
                    "; the process is not known to be lost");
   return WithMember(group, peer, absl::UnavailableError(text));
 }
 
+absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
+                                     absl::string_view why, const CallOptions& options) {
+  const absl::Status lost = AwaitReportedLoss(group, options);
+  return lost.ok() ? BrokenConnection(group, peer, operation, why) : lost;
+}
+
 absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,
                                const CallOptions& options) {
-  const absl::Status lost = AwaitLoss(group, options);
+  const absl::Status lost = AwaitReportedLoss(group, options);
   if (!lost.ok()) return lost;
   return Reworded(why, absl::StrCat(why.message(), "; no process of the job is known to be lost"));
 }

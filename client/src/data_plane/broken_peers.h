@@ -9,10 +9,18 @@
 // The errors that data planes return when a connection breaks.
 namespace muster::internal {
 
-// Returns the error of a call whose connection to `peer` broke. If the peer died, the job's own
-// error names it, so this waits for that error as Group::AwaitLoss() does. If none comes, returns
-// UNAVAILABLE with `why`. `options` hold the rest of the call's time-out, which this may exceed by
-// some seconds.
+// Waits, as Group::AwaitLoss() does, for the job's own error, which names a peer that has died, and
+// returns it. Returns OK if none comes. `options` hold the rest of the call's time-out, which this
+// may exceed by some seconds.
+absl::Status AwaitReportedLoss(const Group& group, CallOptions options);
+
+// Returns the error, UNAVAILABLE, of a call whose connection to `peer` broke, when the job has
+// reported no loss. `why` is what was seen of that.
+absl::Status BrokenConnection(const Group& group, int peer, absl::string_view operation,
+                              absl::string_view why);
+
+// Returns the error of a call whose connection to `peer` broke: the job's own, or else
+// BrokenConnection(). Waits as AwaitReportedLoss() does.
 absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
                                      absl::string_view why, const CallOptions& options);
 

@@ -35,11 +35,18 @@ class FakeChannel final : public EndNoticeChannel {
   FakeChannel(std::vector<int> reached, std::vector<std::string>* events)
       : reached_(std::move(reached)), events_(events) {}
 
-  void End(int peer, std::optional<EndNotice> notice = std::nullopt) {
-    ended_[peer] = {peer, std::move(notice)};
+  void End(int peer, std::optional<EndNotice> notice = std::nullopt, std::string seen = "") {
+    ended_[peer] = {peer, std::move(notice), std::move(seen)};
   }
+  // Ends the peer when EndedPeers() is called for the `look`th time.
+  void EndAtLook(int look, int peer, std::optional<EndNotice> notice = std::nullopt) {
+    ends_at_look_[look] = {peer, std::move(notice), ""};
+  }
+  int looks() const { return looks_; }
 
   std::vector<EndedPeer> EndedPeers() override {
+    const auto due = ends_at_look_.find(++looks_);
+    if (due != ends_at_look_.end()) ended_[due->second.rank] = due->second;
     std::vector<EndedPeer> ended;
     for (const auto& [rank, peer] : ended_) ended.push_back(peer);
     return ended;
@@ -59,6 +66,8 @@ class FakeChannel final : public EndNoticeChannel {
   const std::vector<int> reached_;
   std::vector<std::string>* const events_;
   std::map<int, EndedPeer> ended_;
+  std::map<int, EndedPeer> ends_at_look_;
+  int looks_ = 0;
 };
 
 // Rank 0 of four, each on its own node. Their job knows of no loss.
@@ -110,6 +119,37 @@ TEST_F(CommunicatorTeardownTest, BlamesAPeerThatEndedNormallyIfNoPeerFailed) {
   EXPECT_THAT(events_,
               ElementsAre("to 1,2,3: rank 1 failed: it destroyed its communicator", "closed"))
       << "this rank failed because of it";
+}
+
+// Rank 1 was killed. Rank 2 has ended because of that, but its notice did not get through; rank 3
+// tells.
+TEST_F(CommunicatorTeardownTest, OfTwoSilentPeersTheNoticeOfAThirdTellsWhichToBlame) {
+  channel_.End(1);
+  channel_.End(2);
+  channel_.EndAtLook(5, 3, EndNotice{3, true, "the connection to rank 1 broke"});
+  EXPECT_THAT(ErrorOf(BrokenConnection()), HasSubstr("the connection to rank 1 broke"));
+}
+
+TEST_F(CommunicatorTeardownTest, ASilentPeerMayBeTheFirstOfTwoToBeSeen) {
+  channel_.End(2);
+  channel_.EndAtLook(4, 1);
+  channel_.EndAtLook(6, 3, EndNotice{3, true, "the connection to rank 1 broke"});
+  EXPECT_THAT(ErrorOf(BrokenConnection()), HasSubstr("the connection to rank 1 broke"));
+}
+
+TEST_F(CommunicatorTeardownTest, WaitsForNoNoticeIfAllPeersHaveEnded) {
+  for (int peer : {1, 2, 3}) channel_.End(peer);
+  EXPECT_THAT(ErrorOf(BrokenConnection()),
+              HasSubstr("the connection to rank 1 (node 'node-1', pid 1001) broke: "));
+  EXPECT_EQ(channel_.looks(), 2) << "one for the end, one for a notice";
+}
+
+TEST_F(CommunicatorTeardownTest, SaysWhatWasSeenOfThePeerThatItBlames) {
+  channel_.End(2, std::nullopt, "connection closed by rank 2");
+  EXPECT_THAT(ErrorOf(BrokenConnection()),
+              HasSubstr("the connection to rank 2 (node 'node-2', pid 1002) broke: "
+                        "connection closed by rank 2; "))
+      << "the operation saw the end of another connection";
 }
 
 TEST_F(CommunicatorTeardownTest, BlamesThePeerThatTheOperationSawEndIfNoChannelReportsOne) {

@@ -172,6 +172,12 @@ TEST_F(ConnectionMonitorTest, ReturnsNoticesThatArrivedBeforeTheConnectionBroke)
                           Ended(3, Optional(NoticeFrom(3, false)))));
 }
 
+TEST_F(ConnectionMonitorTest, SaysWhyAConnectionBroke) {
+  Break(2);
+  EXPECT_THAT(rank0().EndedPeers(),
+              ElementsAre(Field(&EndedPeer::seen, "the connection is broken")));
+}
+
 TEST_F(ConnectionMonitorTest, CheckingHealthyPeersClosesNoConnection) {
   EXPECT_THAT(rank0().EndedPeers(), IsEmpty());
   EXPECT_THAT(rank0().EndedPeers(), IsEmpty());
