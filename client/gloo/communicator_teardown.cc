@@ -74,15 +74,17 @@ absl::Status CommunicatorTeardown::Fail(const Operation& operation, const Deadli
   if (status.ok()) status = ExplainPeerFailure(operation, deadline, failure, &notice);
   if (notice.reason.empty()) notice.reason = CodeAndText(status);
   // If a member was lost, the job tells the peers, with a better error than this rank has.
-  Close(absl::IsAborted(status) ? nullptr : &notice);
+  EndChannels(absl::IsAborted(status) ? nullptr : &notice);
   interrupter_->Raise(status);
   return status;
 }
 
 void CommunicatorTeardown::Finish() {
   const EndNotice notice{group_.rank(), false, "it destroyed its communicator"};
-  Close(&notice);
+  if (EndChannels(&notice)) Close();
 }
+
+void CommunicatorTeardown::Close() { close_(); }
 
 // Returns OK if a broken connection ended the operation.
 absl::Status CommunicatorTeardown::ExplainInterruption(const Operation& operation,
@@ -187,13 +189,13 @@ EndedPeer CommunicatorTeardown::AwaitNotice(EndedPeer silent) {
   }
 }
 
-void CommunicatorTeardown::Close(const EndNotice* notice) {
+bool CommunicatorTeardown::EndChannels(const EndNotice* notice) {
   std::vector<EndNoticeChannel*> channels;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     channels.swap(channels_);
   }
-  if (channels.empty()) return;
+  if (channels.empty()) return false;
   const SigpipeGuard guard;
   interrupter_->SetPeriodicCheck(nullptr);  // afterwards no thread uses the channels
   if (notice != nullptr) {
@@ -201,7 +203,7 @@ void CommunicatorTeardown::Close(const EndNotice* notice) {
     std::reverse(channels.begin(), channels.end());
     for (EndNoticeChannel* channel : channels) unnotified = channel->Notify(*notice, unnotified);
   }
-  close_();
+  return true;
 }
 
 std::vector<int> CommunicatorTeardown::Peers() const {

@@ -26,11 +26,14 @@ struct CallFailure {
 // blame, tells the other peers, and closes this rank's connections and shared memory. Tests:
 // tests/client/gloo/communicator_teardown_test.cc.
 //
-// The order matters. A peer sees when connections close, and then looks for the reason. So Close()
-// first sends the end notice and closes the connections afterwards:
+// The order matters. A peer sees when connections close, and then looks for the reason. So this
+// rank first sends the end notice, in Fail(), and closes the connections afterwards, in Close():
 //
 //   rank 1 fails, tells rank 2 "rank 1: time-out", and closes.
 //   Rank 2 sees a broken connection, finds the notice, reports "rank 1: time-out", and forwards it.
+//
+// Fail() comes while the operation's messages still exist. Gloo sends in order, and no more to a
+// peer to which it owes the rest of a message that exists no longer.
 class CommunicatorTeardown {
  public:
   // `close` drops this rank's connections and memory. It runs after the peers were notified,
@@ -46,11 +49,15 @@ class CommunicatorTeardown {
   // an operation whose connection broke in the middle of a message. Any thread may call this.
   void CheckPeers();
 
-  // Ends the communicator after an operation that did not complete. Returns the operation's error,
-  // and raises the interrupter with it. Blocks until the peer to blame is known; if that peer died
-  // without a notice, also until the job has had time to report it lost.
+  // Ends the communicator for the peers after an operation that did not complete. Returns the
+  // operation's error, and raises the interrupter with it. Blocks until the peer to blame is known;
+  // if that peer died without a notice, also until the job has had time to report it lost.
   absl::Status Fail(const Operation& operation, const Deadline& deadline,
                     const CallFailure& failure);
+
+  // Closes this rank's connections and memory after Fail(), when the operation's messages no longer
+  // exist.
+  void Close();
 
   // Ends the communicator normally, unless it has ended already.
   void Finish();
@@ -63,7 +70,9 @@ class CommunicatorTeardown {
   EndedPeer AwaitEndedPeer(int ended, const Deadline& deadline);
   EndedPeer AwaitNotice(EndedPeer silent);
   std::vector<EndedPeer> EndedPeers();
-  void Close(const EndNotice* notice);
+  // Ends the use of the channels, with a notice unless `notice` is null. Returns false if that was
+  // done before.
+  bool EndChannels(const EndNotice* notice);
   std::vector<int> Peers() const;
 
   const Group group_;

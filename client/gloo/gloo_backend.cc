@@ -1,5 +1,7 @@
 #include "client/gloo/gloo_backend.h"
 
+#include <exception>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +28,20 @@ absl::Status AlwaysUsable() { return absl::OkStatus(); }
 
 const bool registered =
     RegisterBackend({kName, /*priority=*/0, &AlwaysUsable, &GlooBackend::Create});
+
+// Returns the record of an operation that has thrown `error`.
+CallFailure FailureOf(const std::exception& error) {
+  CallFailure failure;
+  if (const auto* const interrupted = dynamic_cast<const Interrupted*>(&error)) {
+    failure.awaited = interrupted->awaited();
+    return failure;
+  }
+  failure.reason = ReasonOf(error);
+  if (const auto* const ended = dynamic_cast<const PeerEnded*>(&error)) {
+    failure.ended = ended->rank();
+  }
+  return failure;
+}
 
 absl::Status Cancelled() { return absl::CancelledError(""); }
 
@@ -228,30 +244,38 @@ absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions&
   const Deadline deadline(*options.timeout, options.cancellation);
   const bool empty = operation.count == 0 && !barrier;
   if (empty && !absl::IsCancelled(deadline.Check())) return absl::OkStatus();
-  const CallFailure failure = Attempt(options, call);
-  if (failure.reason.empty() && !interrupter_.raised()) return absl::OkStatus();
-  return teardown_.Fail(operation, deadline, failure);
+  std::optional<absl::Status> error;
+  Attempt(options, call, [&](const CallFailure& failure) {
+    if (!error) error = teardown_.Fail(operation, deadline, failure);
+  });
+  if (!error) return absl::OkStatus();
+  teardown_.Close();
+  return *error;
 }
 
-// Makes the call. Afterwards its time-out and cancellation can no longer raise the interrupter. So
-// a late cancellation counts for this call or for none, and never for the next one.
-CallFailure GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<void()> call) {
-  const CancelWatch watch(options.cancellation, [this] { interrupter_.Raise(Cancelled()); });
+// Makes the call. After it, and once it has failed, its time-out and cancellation can no longer
+// raise the interrupter. So a late cancellation counts for this call or for none, and never for the
+// next one.
+void GlooBackend::Attempt(const CallOptions& options, absl::FunctionRef<void()> call,
+                          absl::FunctionRef<void(const CallFailure&)> fail) {
+  std::optional<CancelWatch> watch(std::in_place, options.cancellation,
+                                   [this] { interrupter_.Raise(Cancelled()); });
   interrupter_.Arm(*options.timeout);
+  const auto end = [&](const CallFailure& failure) {
+    watch.reset();
+    interrupter_.Disarm();
+    if (!failure.reason.empty() || interrupter_.raised()) fail(failure);
+  };
+  interrupter_.SetBeforeThrow([&](const std::exception& error) { end(FailureOf(error)); });
   CallFailure failure;
   try {
     // Sends nothing if the call was cancelled before it began.
     if (!interrupter_.raised()) call();
-  } catch (const Interrupted& interrupted) {
-    failure.awaited = interrupted.awaited();
-  } catch (const PeerEnded& ended) {
-    failure.reason = ReasonOf(ended);
-    failure.ended = ended.rank();
   } catch (const std::exception& error) {
-    failure.reason = ReasonOf(error);
+    failure = FailureOf(error);
   }
-  interrupter_.Disarm();
-  return failure;
+  interrupter_.SetBeforeThrow(nullptr);
+  end(failure);
 }
 
 // Drops the plane last: neighbours that it wakes then find that the connections have broken.

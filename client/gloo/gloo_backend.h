@@ -89,9 +89,10 @@ class GlooBackend final : public Backend {
                        absl::FunctionRef<void(CollectivePlane&)> call);
   absl::Status RunCall(const Operation& operation, const CallOptions& options,
                        absl::FunctionRef<void()> call);
-  // Runs `call` until it completes or the options stop it. Returns what stopped it, or an empty
-  // record if it completed or the interrupter stopped it.
-  CallFailure Attempt(const CallOptions& options, absl::FunctionRef<void()> call);
+  // Runs `call` until it completes or the options stop it. If it does not complete, calls `fail`
+  // at least once, with what stopped it, or an empty record if the interrupter did.
+  void Attempt(const CallOptions& options, absl::FunctionRef<void()> call,
+               absl::FunctionRef<void(const CallFailure&)> fail);
   // Drops the connections and the memory. Called once the communicator has ended.
   void Disconnect();
 

@@ -78,6 +78,14 @@ void Interrupter::RunPeriodicCheck() {
   if (periodic_check_) periodic_check_();
 }
 
+void Interrupter::SetBeforeThrow(std::function<void(const std::exception&)> before_throw) {
+  before_throw_ = std::move(before_throw);
+}
+
+void Interrupter::BeforeThrow(const std::exception& error) {
+  if (before_throw_) before_throw_(error);
+}
+
 void Interrupter::Add(Interruptible* target) {
   std::lock_guard<std::mutex> lock(targets_mutex_);
   targets_.insert(target);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -65,6 +66,13 @@ class Interrupter {
   // and never runs again.
   void SetPeriodicCheck(std::function<void()> periodic_check);
 
+  // Sets a function that is called when a wait of the operation is about to throw. The operation's
+  // messages still exist then: what was begun can be sent to its end, and a message behind it can
+  // leave. Call it from the operation's thread; null unsets it.
+  void SetBeforeThrow(std::function<void(const std::exception& error)> before_throw);
+  // Calls that function. Waits call it with what they are about to throw.
+  void BeforeThrow(const std::exception& error);
+
   void Add(Interruptible* target);
   // Removes a target. When this returns, `target` is not being interrupted and never will be.
   void Remove(Interruptible* target);
@@ -88,6 +96,8 @@ class Interrupter {
 
   std::mutex periodic_check_mutex_;
   std::function<void()> periodic_check_;
+
+  std::function<void(const std::exception&)> before_throw_;  // for the operation's thread only
 
   std::mutex targets_mutex_;
   std::set<Interruptible*> targets_;

@@ -1,6 +1,7 @@
 #include "client/gloo/connections/interruptible_transport.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -36,16 +37,20 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
   // waits, while the interrupter's deadline is for the whole collective.
   bool waitRecv(int* rank, std::chrono::milliseconds) override {
     int source = -1;
-    CheckNotRaised(receiving_from_);
-    if (!inner_->waitRecv(&source, kForever)) throw Interrupted(Copy(receiving_from_));
+    Guard([&] {
+      CheckNotRaised(receiving_from_);
+      if (!inner_->waitRecv(&source, kForever)) throw Interrupted(Copy(receiving_from_));
+    });
     Forget(source, &receiving_from_);
     if (rank != nullptr) *rank = source;
     return true;
   }
   bool waitSend(int* rank, std::chrono::milliseconds) override {
     int destination = -1;
-    CheckNotRaised(sending_to_);
-    if (!inner_->waitSend(&destination, kForever)) throw Interrupted(Copy(sending_to_));
+    Guard([&] {
+      CheckNotRaised(sending_to_);
+      if (!inner_->waitSend(&destination, kForever)) throw Interrupted(Copy(sending_to_));
+    });
     Forget(destination, &sending_to_);
     if (rank != nullptr) *rank = destination;
     return true;
@@ -55,19 +60,30 @@ class InterruptibleBuffer final : public gloo::transport::UnboundBuffer, public 
   void abortWaitSend() override { inner_->abortWaitSend(); }
 
   void send(int rank, uint64_t slot, size_t offset, size_t nbytes) override {
-    inner_->send(rank, slot, offset, nbytes);
+    Guard([&] { inner_->send(rank, slot, offset, nbytes); });
     sending_to_.push_back(rank);
   }
   void recv(int rank, uint64_t slot, size_t offset, size_t nbytes) override {
-    inner_->recv(rank, slot, offset, nbytes);
+    Guard([&] { inner_->recv(rank, slot, offset, nbytes); });
     receiving_from_.push_back(rank);
   }
   void recv(std::vector<int> ranks, uint64_t slot, size_t offset, size_t nbytes) override {
     receiving_from_.insert(receiving_from_.end(), ranks.begin(), ranks.end());
-    inner_->recv(std::move(ranks), slot, offset, nbytes);
+    Guard([&] { inner_->recv(std::move(ranks), slot, offset, nbytes); });
   }
 
  private:
+  // Runs `call`, and tells the interrupter of an exception before it leaves this buffer.
+  template <class Call>
+  void Guard(Call call) {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      interrupter_->BeforeThrow(error);
+      throw;
+    }
+  }
+
   static std::vector<int> Copy(const Ranks& ranks) {
     std::vector<int> copy(ranks.begin(), ranks.end());
     std::sort(copy.begin(), copy.end());

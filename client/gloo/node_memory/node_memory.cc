@@ -19,6 +19,8 @@ NodeMemory::NodeMemory(std::unique_ptr<SharedRegion> region, const std::vector<i
             return interrupter_->raised();
           },
           ranks) {
+  collectives_.sequencer().set_before_throw(
+      [this](const std::exception& error) { interrupter_->BeforeThrow(error); });
   interrupter_->Add(this);
 }
 

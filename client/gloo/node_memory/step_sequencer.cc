@@ -212,16 +212,22 @@ bool StepSequencer::Spin(Reached reached) const {
   return reached();
 }
 
+template <class Error>
+void StepSequencer::Throw(const Error& error) {
+  if (before_throw_) before_throw_(error);
+  throw error;
+}
+
 // Throws if the wait must end. `late` returns the ranks that the wait is still for. It is called
 // after `ended` was read, because a rank that has ended has published all that it ever will.
 template <class Late>
 void StepSequencer::CheckStopped(bool slept, Late late) {
-  if (stopped_(slept)) throw Interrupted(GroupRanks(late()));
+  if (stopped_(slept)) Throw(Interrupted(GroupRanks(late())));
   for (int peer = 0; peer < ranks_; ++peer) {
     if (entry(peer).ended.load(std::memory_order_seq_cst) == kNotEnded) continue;
     const std::vector<int> ranks = late();
     if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end())
-      throw PeerEnded(GroupRank(peer));
+      Throw(PeerEnded(GroupRank(peer)));
   }
 }
 

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "client/gloo/endings/encoded_end_notice.h"
@@ -59,6 +61,8 @@ class StepSequencer {
   // Returns whether the wait in progress must end. A waiting thread asks before each sleep; `slept`
   // is true if it has slept for a while before and is still waiting.
   using Stopped = std::function<bool(bool slept)>;
+  // Called with what a wait is about to throw.
+  using BeforeThrow = std::function<void(const std::exception& error)>;
 
   static size_t BytesFor(int ranks);
 
@@ -71,6 +75,7 @@ class StepSequencer {
   // use; if empty, they use the numbers on the node.
   StepSequencer(void* memory, int rank, int ranks, Stopped stopped,
                 std::vector<int> group_ranks = {});
+  void set_before_throw(BeforeThrow before_throw) { before_throw_ = std::move(before_throw); }
   // Marks this rank as ended, unless End() has done so.
   ~StepSequencer();
   StepSequencer(const StepSequencer&) = delete;
@@ -122,6 +127,8 @@ class StepSequencer {
   bool Spin(Reached reached) const;
   template <class Late>
   void CheckStopped(bool slept, Late late);
+  template <class Error>
+  [[noreturn]] void Throw(const Error& error);
   bool HasPublished(int peer, int64_t step) const;
   bool HasTag(int peer) const;
   std::vector<int> LateRanks(int64_t step) const;
@@ -136,6 +143,7 @@ class StepSequencer {
   const int rank_;
   const int ranks_;
   const Stopped stopped_;
+  BeforeThrow before_throw_;  // may be null
   const std::vector<int> group_ranks_;
   const bool oversubscribed_;  // there are more ranks than processors
   int64_t step_;               // the step that is not published yet

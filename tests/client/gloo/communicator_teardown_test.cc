@@ -79,7 +79,10 @@ class CommunicatorTeardownTest : public ::testing::Test {
 
   // Returns the error of a barrier that fails in this way.
   absl::Status Fail(const CallFailure& failure) {
-    return teardown_.Fail(barrier_, Deadline(absl::Seconds(60), nullptr), failure);
+    absl::Status status = teardown_.Fail(barrier_, Deadline(absl::Seconds(60), nullptr), failure);
+    events_.push_back("its messages are dropped");
+    teardown_.Close();
+    return status;
   }
   std::string ErrorOf(const CallFailure& failure) { return std::string(Fail(failure).message()); }
 
@@ -97,7 +100,8 @@ TEST_F(CommunicatorTeardownTest, ReportsAndForwardsTheNoticeOfAPeer) {
   EXPECT_THAT(ErrorOf(BrokenConnection()),
               StrEq("Barrier, collective 0: rank 1 (node 'node-1', pid 1001) is no longer there: "
                     "it was cancelled"));
-  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 1 failed: it was cancelled", "closed"));
+  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 1 failed: it was cancelled",
+                                   "its messages are dropped", "closed"));
 }
 
 TEST_F(CommunicatorTeardownTest, PrefersAFailedPeerWithANoticeToASilentOne) {
@@ -116,8 +120,8 @@ TEST_F(CommunicatorTeardownTest, PrefersASilentPeerToOneThatEndedNormally) {
 TEST_F(CommunicatorTeardownTest, BlamesAPeerThatEndedNormallyIfNoPeerFailed) {
   channel_.End(1, EndNotice{1, false, "it destroyed its communicator"});
   EXPECT_THAT(ErrorOf(BrokenConnection()), HasSubstr("it destroyed its communicator"));
-  EXPECT_THAT(events_,
-              ElementsAre("to 1,2,3: rank 1 failed: it destroyed its communicator", "closed"))
+  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 1 failed: it destroyed its communicator",
+                                   "its messages are dropped", "closed"))
       << "this rank failed because of it";
 }
 
@@ -177,7 +181,7 @@ TEST_F(CommunicatorTeardownTest, SendsNoNoticeIfAMemberWasLost) {
   const absl::Status loss = absl::AbortedError("rank 1 was lost");
   interrupter_.Raise(loss);
   EXPECT_EQ(Fail(CallFailure{}), loss);
-  EXPECT_THAT(events_, ElementsAre("closed"));
+  EXPECT_THAT(events_, ElementsAre("its messages are dropped", "closed"));
 }
 
 TEST_F(CommunicatorTeardownTest, ACancelledOperationNamesTheAwaitedRanks) {
@@ -185,7 +189,8 @@ TEST_F(CommunicatorTeardownTest, ACancelledOperationNamesTheAwaitedRanks) {
   const absl::Status status = Fail(CallFailure{"", {3}, -1});
   EXPECT_EQ(status, absl::CancelledError("Barrier, collective 0 was cancelled while waiting for "
                                          "rank 3 (node 'node-3', pid 1003)"));
-  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 0 failed: " + status.ToString(), "closed"));
+  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 0 failed: " + status.ToString(),
+                                   "its messages are dropped", "closed"));
 }
 
 TEST_F(CommunicatorTeardownTest, CheckPeersStopsAnOperationIfAPeerHasFailed) {
