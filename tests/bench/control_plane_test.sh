@@ -1,14 +1,17 @@
 #!/bin/bash
-# Checks that tests/bench:control_plane runs, that its JSON has all measurements, and that its
-# processes have fixed addresses where the machine lets them. Checks no time.
+# Checks that tests/bench:control_plane runs, that its JSON has all measurements, that
+# barrier_chart.py draws them, and that its processes have fixed addresses where the machine lets them. Checks no time.
 set -euo pipefail
 
 json=$TEST_TMPDIR/control_plane.json
+svg=$TEST_TMPDIR/control_plane.svg
 short=(--ranks 2 --joins 1 --rounds 2 --round-ms 1 --without-peers --json "$json")
 
 "$1" "${short[@]}"
-/usr/bin/python3 - "$json" <<'PYTHON'
+/usr/bin/python3 "$2" "$json" > "$svg"
+/usr/bin/python3 - "$json" "$svg" <<'PYTHON'
 import json, sys
+import xml.etree.ElementTree as xml
 
 comparisons = json.load(open(sys.argv[1]))["comparisons"]
 operations = [comparison["operation"] for comparison in comparisons]
@@ -22,6 +25,8 @@ for comparison in comparisons:
             # A daemon that hears of collectives later may use no time in a short round.
             idle = side == "muster_commits" and figure == "service_cpu_us"
             assert min(samples[figure]) >= 0 if idle else min(samples[figure]) > 0, comparison
+lines = xml.parse(sys.argv[2]).getroot().findall("{http://www.w3.org/2000/svg}polyline")
+assert len(lines) == 8, f"{len(lines)} lines for two panels of four sides"
 PYTHON
 
 fixed=false
