@@ -99,9 +99,7 @@ std::shared_ptr<FanInDriver::GroupRounds> FanInDriver::Begin(const StartFanIn& s
 
 void FanInDriver::Leave(uint64_t attempt) {
   for (const auto& [name, rounds] : groups_) {
-    if (rounds == nullptr || rounds->attempt != attempt) continue;
-    rounds->slots.Revoke();
-    rounds->slots.Ring();
+    if (rounds != nullptr && rounds->attempt == attempt) rounds->slots.Interrupt();
   }
 }
 

@@ -245,12 +245,18 @@ class FanInSlots {
   }
 
   // Revokes this member's arrival. Returns the old word: if its state was kTaken, the arrival may
-  // have been sent, or may still be sent. Any thread of the owner may call this. One that is not
-  // the thread of the round then calls Ring(), which wakes that.
+  // have been sent, or may still be sent. For the thread of the round.
   SlotWord Revoke() {
     Hooks::Step();
     return SlotWord::Of(
         slots_[self_].word->fetch_and(SlotWord::kEmptied, std::memory_order_acq_rel));
+  }
+
+  // Revokes this member's arrival, and wakes the thread of the round if it waits. For the owner's
+  // other threads.
+  void Interrupt() {
+    Revoke();
+    Ring();
   }
 
   // Returns what Wait() takes. Read it before what the wait is for.

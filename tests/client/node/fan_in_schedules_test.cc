@@ -336,8 +336,7 @@ class Schedule {
   // member's arrival.
   void EndSession(uint32_t m) {
     if (!scheduler_.alive(m)) return;
-    members_[m].slots->Revoke();
-    members_[m].slots->Ring();
+    members_[m].slots->Interrupt();
     ++members_[m].session;
     for (uint64_t number = 0; number < kNumbers; ++number) {
       if (completed_.count(number) == 0) arrivals_[number].erase(m);

@@ -69,10 +69,7 @@ void NodeMember::Arrive(const internal::StartFanIn& meet) {
 void NodeMember::Leave(uint64_t attempt) {
   for (const auto& [name, place] : places_) {
     if (place->attempt != attempt) continue;
-    Touch([&, p = place.get()] {
-      p->slots.Revoke();
-      p->slots.Ring();
-    });
+    Touch([&, p = place.get()] { p->slots.Interrupt(); });
     return;
   }
 }
