@@ -18,6 +18,9 @@ constexpr std::chrono::seconds kMappingGrace(10);
 constexpr size_t kMaxFanInMemory = 8 << 20;
 constexpr size_t kMaxFanInGroups = 16;
 
+// The room for the part of a published result that is not payloads.
+constexpr uint32_t kBesidePayloads = 4 << 10;
+
 // Returns a number that is the same on all members of the node.
 uint32_t GroupsFor(const SegmentOptions& options) {
   const size_t group = (options.content_bytes + options.result_bytes) * size_t{options.members};
@@ -38,6 +41,7 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> FanInDriver::Open(const EnterNode& 
   options.node_id = enter.node_id;
   options.members = enter.members;
   options.self = enter.self;
+  options.result_bytes = enter.max_answer_bytes + kBesidePayloads;
   options.groups = GroupsFor(options);
   return NodeSegment::Open(options);
 }

@@ -60,7 +60,7 @@ std::optional<Delivery> CompleteOnNode(const std::vector<int>& group_ranks,
     answer.add_payloads(payload);
     bytes += payload.size();
   }
-  if (bytes > kMaxFanInAnswerBytes) return std::nullopt;
+  if (bytes > MaxFanInAnswerBytes(node_ranks.size())) return std::nullopt;
   Delivery delivery;
   for (uint32_t part = 0; part < parts.size(); ++part) delivery.completed.push_back(part);
   delivery.answer = answer.SerializeAsString();

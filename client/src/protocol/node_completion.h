@@ -10,8 +10,11 @@
 
 namespace muster::internal {
 
-// The largest answer that fits into shared memory beside the rest (SegmentOptions).
-inline constexpr size_t kMaxFanInAnswerBytes = 60 << 10;
+// Returns the largest answer, in bytes, that goes through the shared memory of a node with so many
+// members. On a large node, 1 KiB from each of 64 fits; a small one has room for more groups.
+constexpr size_t MaxFanInAnswerBytes(size_t members) {
+  return members <= 32 ? size_t{60} << 10 : size_t{92} << 10;
+}
 
 // Returns the result with which the sender of these parts completes the collective itself
 // (docs/node-fan-in.md, R16), for FanInRound. It reads as the coordinator's answer to the batch.

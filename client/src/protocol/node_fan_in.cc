@@ -27,12 +27,13 @@ std::string EncodeCall(const CollectiveCall& call, uint32_t refusals) {
 
 // Guesses whether the collective fits into slots: the other members probably bring as much as this
 // one, and the answer is probably as large as the last one.
-bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) {
+bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call,
+             size_t max_answer_bytes) {
   const bool all_bring =
       call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
   return call.payload.size() <= kMaxFanInPayloadBytes &&
-         call.payload.size() * (all_bring ? size : 1) <= kMaxFanInAnswerBytes &&
-         group.arrivals.AnswerBytes(call.kind) <= kMaxFanInAnswerBytes;
+         call.payload.size() * (all_bring ? size : 1) <= max_answer_bytes &&
+         group.arrivals.AnswerBytes(call.kind) <= max_answer_bytes;
 }
 
 // Returns whether the coordinator takes this text in a call and in a report.
@@ -67,6 +68,7 @@ void NodeFanIn::Enter() {
   enter.members = static_cast<uint32_t>(ranks.size());
   enter.self = static_cast<uint32_t>(
       std::count_if(ranks.begin(), ranks.end(), [rank](int other) { return other < rank; }));
+  enter.max_answer_bytes = static_cast<uint32_t>(MaxFanInAnswerBytes(ranks.size()));
   outbox_.Add(std::move(enter));
 }
 
@@ -90,7 +92,8 @@ bool NodeFanIn::StartRound(SteadyTime now, CallId id, PendingCall* call) {
   const MemberGroup& group = *call->group;
   const CollectiveSequence& sequence = group.sequence;
   const size_t size = group.is_world() ? epochs_.place()->roster_size() : group.ranks.size();
-  if (!IsSmall(group, size, sequence.call())) {
+  const size_t max_answer_bytes = MaxFanInAnswerBytes(epochs_.node_ranks().size());
+  if (!IsSmall(group, size, sequence.call(), max_answer_bytes)) {
     outbox_.Add(SkipFanIn{group.at_node, sequence.number()});
     return false;
   }

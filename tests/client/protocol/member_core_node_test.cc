@@ -12,6 +12,7 @@
 
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages/messages.h"
+#include "client/src/protocol/node_completion.h"
 
 namespace muster::internal {
 namespace {
@@ -175,6 +176,7 @@ TEST(MemberCoreNodeTest, EntersTheNodeWithItsMembers) {
   EXPECT_EQ(m.entered()->node_id, "a");
   EXPECT_EQ(m.entered()->members, 2u);
   EXPECT_EQ(m.entered()->self, 1u);
+  EXPECT_EQ(m.entered()->max_answer_bytes, MaxFanInAnswerBytes(2));
   m.Barrier(2);
   EXPECT_THAT(m.round().group->members, ElementsAre(0, 1));
 }

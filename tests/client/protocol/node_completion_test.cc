@@ -115,9 +115,20 @@ TEST(NodeCompletionTest, TheCoordinatorRefusesWhatItWouldNotAccept) {
 
 TEST(NodeCompletionTest, LargeAnswersGoToTheCoordinator) {
   const CollectiveCall call = CallOf(CollectiveKind::kAllGather);
-  const std::string large(kMaxFanInAnswerBytes / 3, 'x');
+  const std::string large(MaxFanInAnswerBytes(3) / 3, 'x');
   EXPECT_TRUE(AnswerOfWorld(call, false, {large, large, large}).has_value());
   EXPECT_FALSE(AnswerOfWorld(call, false, {large, large, large + "xyz"}).has_value());
+}
+
+TEST(NodeCompletionTest, OneKibibyteFromEachOf64RanksIsNotLarge) {
+  std::vector<int> ranks;
+  std::vector<TakenPart> parts;
+  for (int rank = 0; rank < 64; ++rank) {
+    ranks.push_back(rank);
+    parts.push_back(PartOf(rank, std::string(1024, 'x')));
+  }
+  const CollectiveCall call = CallOf(CollectiveKind::kAllGather);
+  EXPECT_TRUE(CompleteOnNode(ranks, ranks, call, parts, false).has_value());
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ struct EnterNode {
   std::string job_id;
   EpochId epoch;
   std::string node_id;
-  uint32_t members = 0;  // on this node, in the order of their ranks
-  uint32_t self = 0;     // this member's index among them
+  uint32_t members = 0;           // on this node, in the order of their ranks
+  uint32_t self = 0;              // this member's index among them
+  uint32_t max_answer_bytes = 0;  // of an answer that goes through the node's memory
 };
 
 // The members of a node that are in one group.
