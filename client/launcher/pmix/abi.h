@@ -26,6 +26,7 @@ enum MusterPmixCall {
   kMusterPmixModex,    // the data of a rank that is not on this node
   kMusterPmixSpawn,    // MPI_Comm_spawn(); PMIx has refused it
   kMusterPmixName,     // MPI's name service; PMIx has refused it
+  kMusterPmixLog,      // a text for the user, which the library has printed
   kMusterPmixWaiting,  // not of a rank: the answer to look()
   kMusterPmixData,     // not of a rank: the answer to fetch()
 };
@@ -84,7 +85,7 @@ struct MusterPmix {
 
 }  // extern "C"
 
-inline constexpr int kMusterPmixVersion = 2;
+inline constexpr int kMusterPmixVersion = 3;
 // The name of the library's `const MusterPmix`.
 inline constexpr char kMusterPmixSymbol[] = "muster_pmix";
 

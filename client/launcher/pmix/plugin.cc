@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -20,7 +21,18 @@
 
 namespace {
 
-constexpr char kModulesVariable[] = "PMIX_MCA_gds";
+// The modules of PMIx that the server uses.
+struct Modules {
+  const char* variable;
+  const char* chosen;
+};
+constexpr Modules kModules[] = {
+    // Lets ranks keep their data in memory of their own. PMIx's other modules put files with locks
+    // into the folder; a rank that is killed while it holds one would stop the server.
+    {"PMIX_MCA_gds", "hash"},
+    // Calls OnLog(). Another module would keep the texts for a reader who never comes.
+    {"PMIX_MCA_plog", "default"},
+};
 
 std::atomic<void (*)(void*, const MusterPmixRequest*)> on_request{nullptr};
 std::atomic<void*> request_context{nullptr};
@@ -179,6 +191,33 @@ pmix_status_t OnJobControl(const pmix_proc_t* /*process*/, const pmix_proc_t* /*
   return PMIX_ERR_NOT_SUPPORTED;
 }
 
+// Prints a text as lines of a rank, at once, so that other lines do not come between.
+void PrintOfRank(pmix_rank_t rank, const char* text) {
+  const std::string prefix = "[" + std::to_string(rank) + "] ";
+  std::string lines;
+  for (const char* line = text; *line != '\0';) {
+    const size_t length = strcspn(line, "\n");
+    lines += prefix + std::string(line, length) + "\n";
+    line += length + (line[length] == '\n' ? 1 : 0);
+  }
+  fwrite(lines.data(), 1, lines.size(), stderr);
+}
+
+// Prints what MPI has to explain. Open MPI 5 sends that to the server, and prints nothing itself.
+// The answer must come from another thread: PMIx holds a lock meanwhile that the answer takes.
+void OnLog(const pmix_proc_t* process, const pmix_info_t data[], size_t count,
+           const pmix_info_t /*directives*/[], size_t /*directive_count*/, pmix_op_cbfunc_t done,
+           void* object) {
+  for (size_t i = 0; i < count; ++i) {
+    const pmix_info_t& info = data[i];
+    if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) continue;
+    if (PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT)) {
+      PrintOfRank(process->rank, info.value.data.string);
+    }
+  }
+  SendDoneCall(kMusterPmixLog, process, 0, nullptr, done, object);
+}
+
 pmix_server_module_t Module() {
   pmix_server_module_t module = {};
   module.client_connected = OnConnected;
@@ -191,6 +230,7 @@ pmix_server_module_t Module() {
   module.unpublish = OnUnpublish;
   module.lookup = OnLookup;
   module.job_control = OnJobControl;
+  module.log = OnLog;
   return module;
 }
 
@@ -319,13 +359,16 @@ pmix_proc_t ProcessOf(const char* world, int rank) {
 
 const char* Describe() noexcept { return PMIx_Get_version(); }
 
-// Lets ranks keep their data in memory of their own. PMIx's other modules put files with locks into
-// the folder; a rank that is killed while it holds one would stop the server.
-pmix_status_t InitWithoutSharedFiles(pmix_server_module_t* module, Info* info) {
-  const bool chosen = getenv(kModulesVariable) != nullptr;
-  if (!chosen) setenv(kModulesVariable, "hash", 1);
+// Starts the server with kModules, unless the user has chosen others.
+pmix_status_t InitWithModules(pmix_server_module_t* module, Info* info) {
+  std::vector<const char*> set;
+  for (const Modules& modules : kModules) {
+    if (getenv(modules.variable) != nullptr) continue;
+    setenv(modules.variable, modules.chosen, 1);
+    set.push_back(modules.variable);
+  }
   const pmix_status_t status = PMIx_server_init(module, info->data(), info->size());
-  if (!chosen) unsetenv(kModulesVariable);
+  for (const char* variable : set) unsetenv(variable);
   return status;
 }
 
@@ -341,7 +384,7 @@ const char* Start(const char* node_name, const char* folder,
   info.Add(PMIX_SYSTEM_TMPDIR, folder);
   info.Add(PMIX_SERVER_NSPACE, "muster-run-" + std::to_string(getpid()));
   info.AddRank(PMIX_SERVER_RANK, 0);
-  const pmix_status_t status = InitWithoutSharedFiles(&module, &info);
+  const pmix_status_t status = InitWithModules(&module, &info);
   running = status == PMIX_SUCCESS;
   return ErrorText(status);
 }

