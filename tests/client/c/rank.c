@@ -203,6 +203,7 @@ static void store(muster_job* job) {
   CHECK(flag == 0);
   check_value(values, 0, "7001");
   muster_values_free(values);
+  OK(muster_barrier(muster_world(job), "all have listed", NULL));
   if (muster_rank(job) == 0) {
     OK(muster_store_append(job, "log", 3, "ab", 2, NULL, &number));
     CHECK(number == 2);

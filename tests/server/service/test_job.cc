@@ -22,7 +22,7 @@ std::unique_ptr<service::Server> StartServer(service::ServerOptions options) {
 TestJob::TestJob(const std::string& address, int world_size, const TestMember::Options& options) {
   for (int i = 0; i < world_size; ++i) {
     members_.push_back(std::make_unique<TestMember>(address, options));
-    EXPECT_THAT(members_.back()->Attach(), IsOk());
+    EXPECT_THAT(members_.back()->AttachWhenReachable(), IsOk());
   }
   for (const auto& joined : All([&](TestMember& m) { return m.Join(world_size); })) {
     EXPECT_THAT(joined, IsOk());

@@ -82,6 +82,7 @@ v1::AttachRequest TestMember::AttachRequest() const {
 
 absl::Status TestMember::Attach(const v1::AttachRequest& request) {
   stream_context_ = std::make_unique<grpc::ClientContext>();
+  stream_context_->set_wait_for_ready(waits_for_daemon_);
   stream_ = stub_->Attach(stream_context_.get(), request);
   const absl::StatusOr<v1::AttachResponse> first = NextEvent();
   if (!first.ok()) return first.status();
@@ -94,6 +95,13 @@ absl::Status TestMember::Attach(const v1::AttachRequest& request) {
   if (!first->has_attached()) return absl::InternalError("first event: " + first->DebugString());
   attached_ = first->attached();
   return absl::OkStatus();
+}
+
+absl::Status TestMember::AttachWhenReachable() {
+  waits_for_daemon_ = true;
+  absl::Status status = Attach();
+  waits_for_daemon_ = false;
+  return status;
 }
 
 absl::Status TestMember::AttachAgain() {

@@ -53,6 +53,9 @@ class TestMember {
   // Opens the stream and reads the first event.
   absl::Status Attach() { return Attach(AttachRequest()); }
   absl::Status Attach(const v1::AttachRequest& request);
+  // Attaches as soon as the daemon can be reached. With many threads, gRPC takes the errno of
+  // another call for that of connect(), and gives up a connection that would have been made.
+  absl::Status AttachWhenReachable();
   // Attaches with a claim, as soon as a daemon can be reached again.
   absl::Status AttachAgain();
   // Returns the member's claim: its epoch, and how many collectives of the world it has completed.
@@ -113,6 +116,7 @@ class TestMember {
   std::string secret_;
   v1::MemberIdentity identity_;
   std::unique_ptr<Stub> stub_;
+  bool waits_for_daemon_ = false;  // when the stream is opened
   std::unique_ptr<grpc::ClientContext> stream_context_;
   std::unique_ptr<grpc::ClientReader<v1::AttachResponse>> stream_;
   v1::Attached attached_;
