@@ -75,6 +75,7 @@ NodesEffects WorldNodes::Receive(const std::string& key, const std::optional<std
   if (kind == "ask" && node == shape_.node) ReceiveQuestion(rest);
   if (kind == "lost" && node == shape_.node) ReceiveLoss(rest);
   if (node != shape_.node) {
+    if (kind == "view") nodes_[node].view = *value;
     if (kind == "part") ReceivePart(node, rest, *value);
     if (kind == "left") nodes_[node].left |= *value == nodes_[node].token;
     if (kind == "wait") nodes_[node].waits_for = *value;
@@ -99,12 +100,15 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
     return;
   }
   if (nodes_[node].token == token || lost_clients_.count(client) != 0) return;
-  if (has_exchanged_) {
+  if (formed_ || has_exchanged_) {
     return Break(absl::StrCat("muster run on node ", rest,
                               " was started again, and a new process cannot take its place in MPI; "
                               "start it again on all nodes"));
   }
-  nodes_[node] = {token, std::string(rest), client, false, ""};
+  nodes_[node] = Node();
+  nodes_[node].token = token;
+  nodes_[node].name = std::string(rest);
+  nodes_[node].client = client;
   view_.clear();
   if (name != shape_.name) {
     return Break(
@@ -212,15 +216,23 @@ NodesEffects WorldNodes::Settle(std::optional<absl::Time> now) {
 }
 
 void WorldNodes::Form() {
-  if (!view_.empty()) return;
+  if (view_.empty()) LookAround();
+  if (view_.empty() || formed_) return;
+  for (int i = 0; i < shape_.node_count(); ++i) {
+    if (i != shape_.node && nodes_[i].view != view_) return;
+  }
+  formed_ = true;
+  effects_.push_back(WorldFormed{nodes_[0].token});
+}
+
+void WorldNodes::LookAround() {
   std::string tokens;
   for (const Node& node : nodes_) {
     if (node.token.empty()) return;
     absl::StrAppend(&tokens, node.token, " ");
   }
   view_ = absl::StrCat(absl::Hex(Fnv1a64(tokens), absl::kZeroPad16));
-  if (std::exchange(formed_, true)) return;
-  effects_.push_back(WorldFormed{nodes_[0].token});
+  effects_.push_back(SetKey{absl::StrCat("view/", shape_.node), view_});
 }
 
 void WorldNodes::Publish(const std::string& name, Exchange* exchange) {
@@ -364,7 +376,8 @@ std::string WorldNodes::Describe(int node) const {
 std::string WorldNodes::DescribeMissing() const {
   std::vector<int> missing;
   for (int node = 0; joined_ && node < shape_.node_count(); ++node) {
-    bool is_missing = nodes_[node].token.empty();
+    const bool has_other_view = !view_.empty() && !formed_ && nodes_[node].view != view_;
+    bool is_missing = nodes_[node].token.empty() || (has_other_view && node != shape_.node);
     for (const auto& [name, exchange] : exchanges_) {
       const bool takes_part =
           exchange.open && std::count(exchange.nodes.begin(), exchange.nodes.end(), node) > 0;

@@ -84,6 +84,7 @@ using NodesEffects = std::vector<NodesEffect>;
 // client/launcher). The keys:
 //
 //   node/1               the token of node 1's launcher, its flags and its name
+//   view/1               the tokens of all launchers, as node 1 sees them
 //   part/1/barrier/3/0   the first chunk of what node 1 contributes to the third exchange "barrier"
 //   wait/1               for which ranks of node 1 the others wait
 //   left/1               all ranks of node 1 have left MPI
@@ -96,9 +97,9 @@ using NodesEffects = std::vector<NodesEffect>;
 // the next one of that name has ended.
 //
 // The store may contain keys of a launcher that was killed before this world, also while it is not
-// yet known that this launcher is lost. So each part says with which tokens its node sees the
-// world. A part counts only for nodes that see the same tokens, among them their own, which are
-// new.
+// yet known that this launcher is lost. So each node says which tokens it sees, and each part
+// does. The world is formed when all nodes see the same, among them their own, which are new. A
+// part counts only for nodes that see the same.
 class WorldNodes {
  public:
   // The bytes of a value, without its head.
@@ -167,6 +168,7 @@ class WorldNodes {
     std::string token;  // empty: it has not come
     std::string name;
     std::string client;     // its launcher's
+    std::string view;       // the tokens that it sees
     bool left = false;      // its ranks have left MPI
     std::string waits_for;  // its ranks for which others wait
   };
@@ -192,6 +194,8 @@ class WorldNodes {
   // Does what has become due after an input.
   NodesEffects Settle(std::optional<absl::Time> now);
   void Form();
+  // Notes the tokens of all nodes, once they have come.
+  void LookAround();
   void Publish(const std::string& name, Exchange* exchange);
   // Returns the node's part in the exchange that is in progress, if it is whole and of this view.
   const Part* PartOf(int node, const Exchange& exchange) const;

@@ -240,12 +240,26 @@ TEST(WorldNodesTest, KeysOfAnEarlierRunDoNotCount) {
   world[0].Join();
   world.Begin(0, "a");  // node 1 seems to be there
   world.ReadAll();
-  EXPECT_THAT(world[0].TakeHappened(), ElementsAre("formed new0"));
+  EXPECT_THAT(world[0].TakeHappened(), IsEmpty());
+  EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1 (node n1)");
   world[1].Join();
   world.Begin(1, "b");
   world.ReadAll();
+  EXPECT_THAT(world[0].TakeHappened(), ElementsAre("formed new0", "barrier"));
   EXPECT_THAT(world[0].parts, ElementsAre("b"));
   EXPECT_THAT(world[1].parts, ElementsAre("a"));
+}
+
+// The name is that of node 0's launcher. It must not be an earlier one's, for the ranks of any node.
+TEST(WorldNodesTest, AllNodesKnowTheWorldByTheNameOfALauncherThatIsThere) {
+  World world({1, 1});
+  world.store.changes.push_back({"node/0", "killed 1,1 - client-killed n0"});
+  world[1].Join();
+  world[1].ReadAll();
+  EXPECT_THAT(world[1].happened, IsEmpty());
+  world[0].Join();
+  world.ReadAll();
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(world[i].happened, ElementsAre("formed t0"));
 }
 
 TEST(WorldNodesTest, ALauncherThatIsStartedAgainBreaksTheWorld) {
