@@ -270,6 +270,14 @@ TEST(EngineTest, SpawnIsRefusedOnceForAllItsCommands) {
   EXPECT_THAT(ranks.Send(0, "cmd=get_appnum\n"), ElementsAre("cmd=appnum appnum=0"));
 }
 
+// With the smallest number there is, a sanitizer finds what else would not be seen.
+TEST(EngineTest, ASpawnOfFewerThanNoCommandsIsRefusedAtOnce) {
+  Ranks ranks(1);
+  ranks.InitAll(1);
+  EXPECT_THAT(ranks.Send(0, "mcmd=spawn\ntotspawns=-2147483648\nendcmd\n"),
+              ElementsAre("cmd=spawn_result rc=-1 msg=not_offered_by_muster_run"));
+}
+
 TEST(EngineTest, OtherVersionsAreRefused) {
   Ranks ranks(1);
   EXPECT_THAT(
