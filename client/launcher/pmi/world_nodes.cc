@@ -10,11 +10,18 @@
 #include "absl/strings/str_split.h"
 #include "client/launcher/outcome/rank_ranges.h"
 #include "common/text/fnv1a.h"
+#include "common/text/utf8.h"
 
 namespace muster::launcher::pmi {
 namespace {
 
-constexpr size_t kMostDescribed = 3;  // nodes, in one message
+constexpr size_t kMostDescribed = 3;     // nodes, in one message
+constexpr size_t kMostShownBytes = 4096;  // of a text of another node
+
+// Returns a text of another node, for a message. Any client of the store may have set it.
+std::string Printable(absl::string_view text) {
+  return ReplaceUnprintable(TruncateUtf8(text, kMostShownBytes));
+}
 
 // Cuts the text up to the first separator off, and returns it.
 absl::string_view TakeWord(absl::string_view* text, char separator) {
@@ -78,7 +85,7 @@ NodesEffects WorldNodes::Receive(const std::string& key, const std::optional<std
     if (kind == "view") nodes_[node].view = *value;
     if (kind == "part") ReceivePart(node, rest, *value);
     if (kind == "left") nodes_[node].left |= *value == nodes_[node].token;
-    if (kind == "wait") nodes_[node].waits_for = *value;
+    if (kind == "wait") nodes_[node].waits_for = Printable(*value);
     if (kind == "data") ReceiveData(node, rest, *value);
   }
   return Settle(now);
@@ -90,6 +97,7 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   const std::string ranks(TakeWord(&rest, ' '));
   const std::string name(TakeWord(&rest, ' '));
   const std::string client(TakeWord(&rest, ' '));
+  const std::string node_name = Printable(rest);
   if (node == shape_.node) {
     // An older value may be left of a launcher that was killed.
     if (token != shape_.token && own_token_seen_) {
@@ -101,22 +109,23 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   }
   if (nodes_[node].token == token || lost_clients_.count(client) != 0) return;
   if (formed_ || has_exchanged_) {
-    return Break(absl::StrCat("muster run on node ", rest,
+    return Break(absl::StrCat("muster run on node ", node_name,
                               " was started again, and a new process cannot take its place in MPI; "
                               "start it again on all nodes"));
   }
   nodes_[node] = Node();
   nodes_[node].token = token;
-  nodes_[node].name = std::string(rest);
+  nodes_[node].name = node_name;
   nodes_[node].client = client;
   view_.clear();
   if (name != shape_.name) {
     return Break(
-        absl::StrCat("node ", rest, " calls this world ", name, ", and this one ", shape_.name,
+        absl::StrCat("node ", node_name, " calls this world ", Printable(name), ", and this one ", shape_.name,
                      "; give --coordinator, --job and --pmi the same values on all nodes"));
   }
   if (ranks != absl::StrJoin(shape_.ranks_of_nodes, ",")) {
-    Break(absl::StrCat("the nodes have ", ranks, " ranks by the flags of node ", rest, ", and ",
+    Break(absl::StrCat("the nodes have ", Printable(ranks), " ranks by the flags of node ", node_name,
+                       ", and ",
                        absl::StrJoin(shape_.ranks_of_nodes, ","),
                        " by those of this one; give --nnodes and --nproc-per-node the same values "
                        "on all nodes"));
@@ -152,7 +161,7 @@ void WorldNodes::ReceiveEnd(int node, const std::string& value) {
   if (token != nodes_[node].token && !was_in_previous) return;
   over_ = true;
   if (node == shape_.node) return;  // keys change in the same order for all nodes
-  WorldEnd end = {std::string(rest), std::nullopt, how == kRestarts};
+  WorldEnd end = {Printable(rest), std::nullopt, how == kRestarts};
   if (int code = 0; absl::SimpleAtoi(how, &code)) end.abort_code = code;
   effects_.push_back(WorldEnded{std::move(end)});
 }

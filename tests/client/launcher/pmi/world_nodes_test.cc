@@ -297,6 +297,24 @@ TEST(WorldNodesTest, OtherSizesAreTold) {
                                      "and 2,2 by those of this one")));
 }
 
+// Every client of the store can set the keys.
+TEST(WorldNodesTest, TextsOfOtherNodesAreMadePrintable) {
+  World world({1, 1});
+  world.store.changes.push_back({"node/1", "t1 1,1 - client n\x1b[2J"});
+  world[0].Join();
+  world.ReadAll();
+  world.Begin(0, "");
+  EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1 (node n?[2J)");
+  world.store.changes.push_back({"wait/1", "rank 1\nand more"});
+  world.ReadAll();
+  EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1?and more");
+  world.store.changes.push_back({"end/1", "t1 - \nrank 1 ended\n\x07" + std::string(9000, 'x')});
+  world.ReadAll();
+  ASSERT_THAT(world[0].happened, SizeIs(1));
+  EXPECT_THAT(world[0].happened[0], StartsWith("ended -1 rank 1 ended??xxx"));
+  EXPECT_LT(world[0].happened[0].size(), 5000u);
+}
+
 TEST(WorldNodesTest, ALostLauncherEndsTheWorld) {
   World world({1, 1});
   world.Join();
@@ -339,13 +357,13 @@ TEST(WorldNodesTest, ALauncherThatIsLostBeforeTheWorldIsFormedHasNotCome) {
 TEST(WorldNodesTest, TheFirstEndReachesAllNodes) {
   World world({1, 1, 1});
   world.Join();
-  world[1].Carry(world[1].nodes.End({"rank 1 is gone\nfor good"}));
+  world[1].Carry(world[1].nodes.End({"rank 1 is gone for good"}));
   world[2].Carry(world[2].nodes.End({"rank 2 has an error", 7}));  // a consequence
   EXPECT_FALSE(world[2].nodes.settled());
   world.ReadAll();
-  EXPECT_THAT(world[0].happened, ElementsAre("ended -1 rank 1 is gone\nfor good"));
+  EXPECT_THAT(world[0].happened, ElementsAre("ended -1 rank 1 is gone for good"));
   EXPECT_THAT(world[1].happened, IsEmpty());
-  EXPECT_THAT(world[2].happened, ElementsAre("ended -1 rank 1 is gone\nfor good"));
+  EXPECT_THAT(world[2].happened, ElementsAre("ended -1 rank 1 is gone for good"));
   EXPECT_TRUE(world[1].nodes.settled() && world[2].nodes.settled());
 }
 
