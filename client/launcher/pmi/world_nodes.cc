@@ -64,6 +64,7 @@ NodesEffects WorldNodes::Join(const std::string& client) {
       SetKey{absl::StrCat("node/", shape_.node),
              absl::StrCat(shape_.token, " ", absl::StrJoin(shape_.ranks_of_nodes, ","), " ",
                           shape_.name, " ", client, " ", shape_.node_name)});
+  if (early_end_) return End(*early_end_);
   return Settle(std::nullopt);
 }
 
@@ -336,7 +337,11 @@ void WorldNodes::ReceiveData(int node, absl::string_view rest, absl::string_view
 // ---- The end ----
 
 NodesEffects WorldNodes::End(const WorldEnd& end) {
-  if (!joined_ || over_ || std::exchange(ending_, true)) return {};
+  if (!joined_) {
+    if (!early_end_) early_end_ = end;
+    return {};
+  }
+  if (over_ || std::exchange(ending_, true)) return {};
   const std::string how = end.restarts     ? kRestarts
                           : end.abort_code ? absl::StrCat(*end.abort_code)
                                            : "-";

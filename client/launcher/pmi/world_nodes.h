@@ -144,8 +144,8 @@ class WorldNodes {
   // Answers RankAsked.
   NodesEffects Answer(int rank, const std::optional<std::string>& data);
 
-  // Tells the other nodes that the world has ended here. WorldEnded follows if another one has said
-  // so before.
+  // Tells the other nodes that the world has ended here: at once, or when this node enters it.
+  // WorldEnded follows if another one has said so before.
   NodesEffects End(const WorldEnd& end);
 
   // Returns for which ranks of other nodes this node waits, for the user; "" if for none.
@@ -216,6 +216,7 @@ class WorldNodes {
   std::string view_;            // the tokens of all nodes; empty until they have come
   bool has_exchanged_ = false;  // an exchange has ended
   bool ending_ = false;         // End() was called
+  std::optional<WorldEnd> early_end_;  // End() was called before Join()
   bool over_ = false;           // WorldEnded, WorldBroken, or it ended here first
   bool own_token_seen_ = false;
   std::string reported_;

@@ -388,6 +388,20 @@ TEST(WorldNodesTest, ANodeThatHasNotJoinedSaysNothing) {
   EXPECT_THAT(world[0].nodes.End({"rank 0 is gone"}), IsEmpty());
 }
 
+// A rank has failed outside of MPI. Before its launcher ends another one, that calls MPI_Init().
+TEST(WorldNodesTest, ANodeThatJoinsAfterItsEndSaysSo) {
+  World world({1, 1});
+  world[0].Join();
+  world[1].Carry(world[1].nodes.End({"rank 1 is gone", 3}));
+  world[1].Carry(world[1].nodes.End({"rank 2 is gone, too"}));
+  EXPECT_TRUE(world[1].nodes.settled());
+  world[1].Join();
+  EXPECT_FALSE(world[1].nodes.settled());
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened, ElementsAre("ended 3 rank 1 is gone"));
+  EXPECT_TRUE(world[1].nodes.settled());
+}
+
 // ---- Waits ----
 
 TEST(WorldNodesTest, ANodeSaysForWhichOfItsRanksOthersWait) {
