@@ -33,6 +33,12 @@ std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end) {
                                " of the job waited for it"),
                   {}};
   }
+  const std::vector<int> waiting = WaitingRanks();
+  if (!rank.fault && rank.phase == Phase::kFinalized && !rank.waits && !waiting.empty()) {
+    rank.fault = {absl::StrCat("without the barrier in which ", NamedRanks(waiting),
+                               waiting.size() == 1 ? " waits" : " wait", " for it"),
+                  {}};
+  }
   return rank.fault;
 }
 

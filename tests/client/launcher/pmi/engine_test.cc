@@ -192,6 +192,15 @@ TEST(EngineTest, ARankThatEndedBeforeABarrierIsBlamed) {
   EXPECT_EQ(ranks.said(), "without the barrier in which rank 0 waits for it");
 }
 
+TEST(EngineTest, ARankThatEndsAfterItsLastCallWhileOthersAreInABarrierIsBlamed) {
+  Ranks ranks(3);
+  ranks.InitAll(3);
+  for (const int rank : {0, 2}) ranks.Send(rank, "cmd=barrier_in\n");
+  ranks.Send(1, "cmd=finalize\n");
+  EXPECT_EQ(ranks.engine().Ended(1, kClean)->text,
+            "without the barrier in which ranks 0,2 wait for it");
+}
+
 // MPICH 5 waits in the node's shared memory, and not in a barrier.
 TEST(EngineTest, ARankThatEndedWithoutInitIsBlamedByTheNextInit) {
   Ranks ranks(2);
