@@ -202,7 +202,9 @@ absl::StatusOr<MpiAccess> PmixServer::Connect(int local_rank) {
 
 std::optional<MpiFault> PmixServer::Ended(int local_rank, const ProcessEnd& end) {
   HandleRequests();
-  return engine_->Ended(local_rank, end);
+  const std::optional<MpiFault> fault = engine_->Ended(local_rank, end);
+  JoinOrLeave();
+  return fault;
 }
 
 absl::Time PmixServer::next_warning() const {
@@ -237,7 +239,7 @@ WorldLink::Handlers PmixServer::LinkHandlers() {
 void PmixServer::JoinOrLeave() {
   if (!link_) return;
   if (engine_->active()) return link_->Join();
-  if (link_->joined()) link_->Leave();
+  if (link_->joined() && engine_->AllHaveLeft()) link_->Leave();
 }
 
 void PmixServer::EndWorld(const pmi::WorldEnd& end) {

@@ -42,6 +42,13 @@ std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end) {
   return rank.fault;
 }
 
+bool MpiRanks::AllHaveLeft() const {
+  const std::vector<int> staying = RanksWhere([](const Rank& rank) {
+    return rank.phase == Phase::kInMpi || (rank.phase == Phase::kOutside && !rank.done);
+  });
+  return staying.empty() && static_cast<int>(RanksOutside().size()) < local_size();
+}
+
 // ---- Calls ----
 
 void MpiRanks::Init(int local_rank, absl::Time now) {

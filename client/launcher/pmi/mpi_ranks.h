@@ -89,6 +89,9 @@ class MpiRanks {
   // Returns whether any rank is in MPI now.
   bool active() const { return !RanksInMpi().empty(); }
 
+  // Returns whether ranks have been in MPI, and none is or can be again.
+  bool AllHaveLeft() const;
+
   // ---- What the ranks call. `now` is SteadyNow(), here and below ----
 
   void Init(int local_rank, absl::Time now);

@@ -215,6 +215,7 @@ NodesEffects WorldNodes::Settle(std::optional<absl::Time> now) {
     if (over_ || ending_ || view_.empty() || !exchange.open) continue;
     if (exchange.published != view_) Publish(name, &exchange);
     EndIfComplete(name, &exchange);
+    if (exchange.open) BreakIfLeft(exchange);
   }
   if (!IsAwaited()) {
     next_report_ = absl::InfiniteFuture();
@@ -289,6 +290,16 @@ void WorldNodes::EndIfComplete(const std::string& name, Exchange* exchange) {
   exchange->parts.erase(exchange->parts.begin(), exchange->parts.upper_bound(exchange->ended));
   for (Node& node : nodes_) node.waits_for.clear();
   effects_.push_back(std::move(ended));
+}
+
+void WorldNodes::BreakIfLeft(const Exchange& exchange) {
+  for (const int node : exchange.nodes) {
+    if (!nodes_[node].left || PartOf(node, exchange) != nullptr) continue;
+    const bool one = shape_.ranks_of_nodes[node] == 1;
+    return Break(absl::StrCat(Describe(node), one ? " has" : " have",
+                              " left MPI without a barrier in which ranks of this node wait for ",
+                              one ? "it" : "them"));
+  }
 }
 
 void WorldNodes::DeleteParts(const std::string& name, uint64_t number, size_t chunk_count) {
@@ -376,7 +387,7 @@ NodesEffects WorldNodes::Report(const std::string& missing, absl::Time now) {
 }
 
 std::string WorldNodes::Describe(int node) const {
-  if (!nodes_[node].waits_for.empty()) return nodes_[node].waits_for;
+  if (!nodes_[node].waits_for.empty() && !nodes_[node].left) return nodes_[node].waits_for;
   std::vector<int> ranks(shape_.ranks_of_nodes[node]);
   std::iota(ranks.begin(), ranks.end(), shape_.first_rank(node));
   const bool one = ranks.size() == 1;

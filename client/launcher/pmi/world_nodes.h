@@ -132,7 +132,7 @@ class WorldNodes {
   // What it has told before may still be on the way. So this node sets a key, whose event comes
   // after that.
   NodesEffects LoseClient(const std::string& client);
-  // Tells the other nodes that all ranks of this node have left MPI.
+  // Tells the other nodes that all ranks of this node have left MPI, for good.
   NodesEffects Leave();
 
   // Begins an exchange between these nodes, this one among them. `exchange` has no slash. At most
@@ -200,6 +200,8 @@ class WorldNodes {
   // Returns the node's part in the exchange that is in progress, if it is whole and of this view.
   const Part* PartOf(int node, const Exchange& exchange) const;
   void EndIfComplete(const std::string& name, Exchange* exchange);
+  // Breaks the world if all ranks of a node have left MPI without the exchange.
+  void BreakIfLeft(const Exchange& exchange);
   void DeleteParts(const std::string& name, uint64_t number, size_t chunk_count);
   bool IsAwaited() const;
   std::string Describe(int node) const;

@@ -103,6 +103,7 @@ class Engine {
   // Return what MpiRanks says.
   bool HasJoined(int local_rank) const { return mpi_.HasJoined(local_rank); }
   bool active() const { return mpi_.active(); }
+  bool AllHaveLeft() const { return mpi_.AllHaveLeft(); }
 
   // Returns when Warn() is due, else infinite future.
   absl::Time next_warning() const { return std::min(mpi_.next_warning(), next_look_); }

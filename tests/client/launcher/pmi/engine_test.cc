@@ -322,6 +322,18 @@ TEST(EngineTest, ABrokenLineExpelsItsRank) {
   EXPECT_THAT(ranks.Send(0, "cmd=barrier_in\n"), ElementsAre("(closed)"));
 }
 
+TEST(EngineTest, RanksThatHaveNotCalledInitHaveNotLeft) {
+  Ranks ranks(2);
+  EXPECT_FALSE(ranks.engine().AllHaveLeft());
+  ranks.Send(0, kInit);
+  ranks.Send(0, "cmd=finalize\n");
+  EXPECT_FALSE(ranks.engine().active());
+  EXPECT_FALSE(ranks.engine().AllHaveLeft());
+  ranks.Send(1, kInit);
+  ranks.Send(1, "cmd=finalize\n");
+  EXPECT_TRUE(ranks.engine().AllHaveLeft());
+}
+
 // ---- Several nodes ----
 
 // The first of two nodes, each with two ranks.

@@ -352,6 +352,21 @@ TEST(WorldNodesTest, ALauncherThatIsLostBeforeTheWorldIsFormedHasNotCome) {
   }
 }
 
+TEST(WorldNodesTest, ANodeThatHasLeftWithoutABarrierBreaksTheWorld) {
+  World world({1, 2});
+  world.Join();
+  for (int i = 0; i < 2; ++i) world.Begin(i, "");
+  world.ReadAll();
+  world[0].TakeHappened();
+  world[1].Carry(world[1].nodes.Leave());
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened, IsEmpty());
+  world.Begin(0, "");
+  EXPECT_THAT(world[0].happened,
+              ElementsAre("broken: ranks 1-2 (node n1) have left MPI without a barrier in which "
+                          "ranks of this node wait for them"));
+}
+
 // ---- Ends ----
 
 TEST(WorldNodesTest, TheFirstEndReachesAllNodes) {
