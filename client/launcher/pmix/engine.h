@@ -2,11 +2,11 @@
 #define MUSTER_CLIENT_LAUNCHER_PMIX_ENGINE_H_
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -113,6 +113,13 @@ class Engine {
   std::string DescribeMissing() const;
 
  private:
+  // A fence of ranks of several nodes.
+  struct FenceOfNodes {
+    void* ticket;
+    std::vector<int> nodes;
+    std::string data;  // what this node contributes
+  };
+
   void Serve(const Request& request, int local_rank, absl::Time now);
   void Init(const Request& request, int local_rank, absl::Time now);
   void Fence(const Request& request, absl::Time now);
@@ -128,8 +135,8 @@ class Engine {
   MpiRanks mpi_;
   std::vector<bool> ended_;  // by local rank: its process
   std::set<void*> held_;     // tickets of fences that cannot end
-  // The exchanges in progress: the ticket, and what this node contributes.
-  std::map<std::string, std::pair<void*, std::string>> exchanges_;
+  // By the exchange. The first is in progress. Ranks that do not wait may have begun more.
+  std::map<std::string, std::deque<FenceOfNodes>> exchanges_;
   std::multimap<int, void*>
       asked_;  // tickets, by the rank of another node whose data are asked for
   absl::Time next_look_ = absl::InfiniteFuture();

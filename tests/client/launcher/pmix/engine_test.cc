@@ -262,6 +262,18 @@ TEST(PmixEngineTest, AFenceOfSomeRanksIsAnExchangeOfTheirNodes) {
   EXPECT_THAT(ranks.Close(), ElementsAre("no "));
 }
 
+// By PMIx_Fence_nb().
+TEST(PmixEngineTest, FencesOfTheSameRanksFollowEachOther) {
+  Ranks ranks(1, {1, 1});
+  ranks.InitAll(1);
+  EXPECT_THAT(ranks.Fence("a"), ElementsAre("fence of 0,1: a"));
+  EXPECT_THAT(ranks.Fence("b"), IsEmpty());
+  EXPECT_THAT(ranks.Fence("c"), IsEmpty());
+  EXPECT_THAT(ranks.Exchanged("fence", {"A"}), ElementsAre("yes aA", "fence of 0,1: b"));
+  EXPECT_THAT(ranks.Exchanged("fence", {"B"}), ElementsAre("yes bB", "fence of 0,1: c"));
+  EXPECT_THAT(ranks.Close(), ElementsAre("no "));
+}
+
 TEST(PmixEngineTest, TheDataOfARankOfAnotherNodeAreAskedForOnce) {
   Ranks ranks(2, {2, 1});
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 2), ElementsAre("ask 2"));
