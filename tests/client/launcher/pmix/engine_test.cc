@@ -1,6 +1,7 @@
 // Tests of pmix::Engine: what ranks are answered, fences, waits, and what it makes of broken ranks.
 #include "client/launcher/pmix/engine.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ const absl::Time kStart = absl::UnixEpoch();
 class Ranks {
  public:
   // The first node of several, or the only one.
-  explicit Ranks(int size, std::vector<int> ranks_of_nodes = {})
-      : engine_({0, size, "n0", "world", std::move(ranks_of_nodes)}) {}
+  explicit Ranks(int size, std::vector<int> ranks_of_nodes = {}, int first_rank = 0)
+      : engine_({first_rank, size, "n0", "world", std::move(ranks_of_nodes)}) {}
 
   // Returns the answers, in words.
   std::vector<std::string> Send(Request request, absl::Time now = kStart) {
@@ -283,6 +284,14 @@ TEST(PmixEngineTest, TheDataOfARankOfAnotherNodeAreAskedForOnce) {
   EXPECT_THAT(ranks.Answered(2, std::nullopt), ElementsAre("no "));
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 1), ElementsAre("no "));
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 3), ElementsAre("no "));
+}
+
+// A sanitizer finds what else would not be seen. A rank may name any number in PMIx_Get().
+TEST(PmixEngineTest, TheDataOfNoRankAreNotFound) {
+  Ranks ranks(1, {1, 1}, /*first_rank=*/1);
+  for (const int rank : {std::numeric_limits<int>::min(), -1, std::numeric_limits<int>::max()}) {
+    EXPECT_THAT(ranks.Send(kMusterPmixModex, rank), ElementsAre("no "));
+  }
 }
 
 TEST(PmixEngineTest, TheDataOfARankOfThisNodeAreTold) {
