@@ -115,6 +115,12 @@ std::vector<int> MpiRanks::EndBarrier() {
   return local_ranks;
 }
 
+void MpiRanks::MissFromBarrier(int ended_rank, int waiting_rank) {
+  BlameEnded([&](const Rank& rank) { return &rank == &ranks_[ended_rank]; },
+             absl::StrCat("without the barrier in which rank ", Number(waiting_rank),
+                          " waits for it"));
+}
+
 void MpiRanks::FailBarrier(const std::string& why) {
   sink_(Announce{absl::StrCat("MPI's barrier cannot end on node ", node_, ": ", why)});
   for (int i = 0; i < local_size(); ++i) {

@@ -112,6 +112,8 @@ class MpiRanks {
   bool EnterBarrier(int local_rank, absl::Time now);
   // Returns the ranks that were in the barrier.
   std::vector<int> EndBarrier();
+  // Notes that a rank waits in a barrier of some ranks for another one, whose process has ended.
+  void MissFromBarrier(int ended_rank, int waiting_rank);
   // Ends the processes of the ranks in the barrier, because it cannot end.
   void FailBarrier(const std::string& why);
   // Ends the processes of all ranks in MPI, because MPI cannot go on.

@@ -97,15 +97,19 @@ void Engine::Init(const Request& request, int local_rank, absl::Time now) {
 // All ranks of this node that take part are there, as PMIx counts them: without those whose
 // connection is lost. A fence without them must not end, or the others would take it for whole.
 void Engine::Fence(const Request& request, absl::Time now) {
-  bool complete = true;
+  std::vector<int> living;
+  std::vector<int> ended;
   for (int i = 0; i < mpi_.local_size(); ++i) {
     const bool takes_part =
         request.ranks.empty() ||
         std::count(request.ranks.begin(), request.ranks.end(), mpi_.Number(i)) > 0;
-    if (takes_part && ended_[i]) complete = false;
+    if (takes_part) (ended_[i] ? ended : living).push_back(i);
   }
-  if (!complete) {
+  if (!ended.empty()) {
     held_.insert(request.ticket);
+    for (const int i : ended) {
+      if (!living.empty()) mpi_.MissFromBarrier(i, living[0]);
+    }
     return;
   }
   const std::vector<int> nodes = NodesOf(request.ranks);

@@ -129,6 +129,18 @@ TEST(PmixEngineTest, AFenceWithoutAnEndedRankDoesNotEnd) {
   EXPECT_THAT(ranks.Close(), ElementsAre("no "));
 }
 
+TEST(PmixEngineTest, ARankThatEndedBeforeAFenceIsBlamed) {
+  for (const std::vector<int>& fence : {std::vector<int>(), std::vector<int>({1, 2})}) {
+    Ranks ranks(3);
+    ranks.InitAll(3);
+    ranks.Send(kMusterPmixFinalize, 1);
+    EXPECT_EQ(ranks.engine().Ended(1, kClean), std::nullopt);
+    EXPECT_THAT(ranks.Fence("a", fence),
+                ElementsAre(MatchesRegex(
+                    "blame: without the barrier in which rank [02] waits for it")));
+  }
+}
+
 TEST(PmixEngineTest, TheDataOfOtherNodesIsNotFound) {
   Ranks ranks(1);
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 5), ElementsAre("no "));
