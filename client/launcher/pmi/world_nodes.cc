@@ -179,7 +179,12 @@ NodesEffects WorldNodes::LoseClient(const std::string& client) {
 void WorldNodes::ReceiveLoss(absl::string_view client) {
   for (int i = 0; i < shape_.node_count(); ++i) {
     Node& node = nodes_[i];
-    if (i == shape_.node || over_ || node.left || node.client != client) continue;
+    if (i == shape_.node || over_ || node.client != client) continue;
+    if (node.left) {
+      node.gone = true;
+      AnswerForGoneNode(i);
+      continue;
+    }
     if (!formed_) {
       node = Node();  // another launcher may come
       continue;
@@ -313,12 +318,23 @@ void WorldNodes::DeleteParts(const std::string& name, uint64_t number, size_t ch
 
 NodesEffects WorldNodes::Ask(int rank) {
   const int node = shape_.NodeOf(rank);
-  if (over_ || ending_ || node < 0 || node == shape_.node) {
+  if (over_ || ending_ || node < 0 || node == shape_.node || nodes_[node].gone) {
     effects_.push_back(RankAnswered{rank, std::nullopt});
   } else if (asked_.insert(rank).second) {
     effects_.push_back(SetKey{absl::StrCat("ask/", node, "/", rank), shape_.token});
   }
   return Settle(std::nullopt);
+}
+
+void WorldNodes::AnswerForGoneNode(int node) {
+  for (auto rank = asked_.begin(); rank != asked_.end();) {
+    if (shape_.NodeOf(*rank) != node) {
+      ++rank;
+      continue;
+    }
+    effects_.push_back(RankAnswered{*rank, std::nullopt});
+    rank = asked_.erase(rank);
+  }
 }
 
 void WorldNodes::ReceiveQuestion(absl::string_view rest) {

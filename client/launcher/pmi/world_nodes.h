@@ -170,6 +170,7 @@ class WorldNodes {
     std::string client;     // its launcher's
     std::string view;       // the tokens that it sees
     bool left = false;      // its ranks have left MPI
+    bool gone = false;      // and then its launcher has ended
     std::string waits_for;  // its ranks for which others wait
   };
   struct Exchange {
@@ -189,6 +190,8 @@ class WorldNodes {
   void ReceivePart(int node, absl::string_view rest, const std::string& value);
   void ReceiveEnd(int node, const std::string& value);
   void ReceiveLoss(absl::string_view client);
+  // Answers the questions for data of this node's ranks. Nobody else will.
+  void AnswerForGoneNode(int node);
   void ReceiveQuestion(absl::string_view rest);
   void ReceiveData(int node, absl::string_view rest, absl::string_view value);
   // Does what has become due after an input.

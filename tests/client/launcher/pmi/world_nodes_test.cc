@@ -477,6 +477,18 @@ TEST(WorldNodesTest, RanksOfThisNodeAndUnknownOnesHaveNoData) {
   EXPECT_THAT(world[0].happened, ElementsAre("answered 0 (none)", "answered 7 (none)"));
 }
 
+TEST(WorldNodesTest, RanksOfALauncherThatHasEndedHaveNoData) {
+  World world({1, 2});
+  world.Join();
+  world[0].Carry(world[0].nodes.Ask(1));
+  world[1].Carry(world[1].nodes.Leave());
+  world[0].Carry(world[0].nodes.LoseClient("client-t1"));
+  world[0].ReadAll();
+  EXPECT_THAT(world[0].TakeHappened(), ElementsAre("answered 1 (none)"));
+  world[0].Carry(world[0].nodes.Ask(2));
+  EXPECT_THAT(world[0].happened, ElementsAre("answered 2 (none)"));
+}
+
 // Nodes read with random delays, and miss changes that are overtaken, as watches do. What must
 // hold: each exchange ends on all its nodes, with the parts of this exchange, and few keys are
 // left.
