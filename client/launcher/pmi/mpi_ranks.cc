@@ -116,9 +116,9 @@ std::vector<int> MpiRanks::EndBarrier() {
 }
 
 void MpiRanks::MissFromBarrier(int ended_rank, int waiting_rank) {
-  BlameEnded([&](const Rank& rank) { return &rank == &ranks_[ended_rank]; },
-             absl::StrCat("without the barrier in which rank ", Number(waiting_rank),
-                          " waits for it"));
+  BlameEnded(
+      [&](const Rank& rank) { return &rank == &ranks_[ended_rank]; },
+      absl::StrCat("without the barrier in which rank ", Number(waiting_rank), " waits for it"));
 }
 
 void MpiRanks::FailBarrier(const std::string& why) {

@@ -15,7 +15,7 @@
 namespace muster::launcher::pmi {
 namespace {
 
-constexpr size_t kMostDescribed = 3;     // nodes, in one message
+constexpr size_t kMostDescribed = 3;      // nodes, in one message
 constexpr size_t kMostShownBytes = 4096;  // of a text of another node
 
 // Returns a text of another node, for a message. Any client of the store may have set it.
@@ -120,14 +120,13 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   nodes_[node].client = client;
   view_.clear();
   if (name != shape_.name) {
-    return Break(
-        absl::StrCat("node ", node_name, " calls this world ", Printable(name), ", and this one ", shape_.name,
-                     "; give --coordinator, --job and --pmi the same values on all nodes"));
+    return Break(absl::StrCat(
+        "node ", node_name, " calls this world ", Printable(name), ", and this one ", shape_.name,
+        "; give --coordinator, --job and --pmi the same values on all nodes"));
   }
   if (ranks != absl::StrJoin(shape_.ranks_of_nodes, ",")) {
-    Break(absl::StrCat("the nodes have ", Printable(ranks), " ranks by the flags of node ", node_name,
-                       ", and ",
-                       absl::StrJoin(shape_.ranks_of_nodes, ","),
+    Break(absl::StrCat("the nodes have ", Printable(ranks), " ranks by the flags of node ",
+                       node_name, ", and ", absl::StrJoin(shape_.ranks_of_nodes, ","),
                        " by those of this one; give --nnodes and --nproc-per-node the same values "
                        "on all nodes"));
   }

@@ -218,11 +218,11 @@ class WorldNodes {
   bool joined_ = false;
   bool left_ = false;
   bool formed_ = false;
-  std::string view_;            // the tokens of all nodes; empty until they have come
-  bool has_exchanged_ = false;  // an exchange has ended
-  bool ending_ = false;         // End() was called
+  std::string view_;                   // the tokens of all nodes; empty until they have come
+  bool has_exchanged_ = false;         // an exchange has ended
+  bool ending_ = false;                // End() was called
   std::optional<WorldEnd> early_end_;  // End() was called before Join()
-  bool over_ = false;           // WorldEnded, WorldBroken, or it ended here first
+  bool over_ = false;                  // WorldEnded, WorldBroken, or it ended here first
   bool own_token_seen_ = false;
   std::string reported_;
   absl::Time next_report_ = absl::InfiniteFuture();

@@ -128,9 +128,7 @@ class Engine {
   void NoteWaiting(const std::vector<int>& ranks, absl::Time now);
   bool IsHere(int local_rank) const { return local_rank >= 0 && local_rank < mpi_.local_size(); }
   // Returns -1 for a rank of a node before this one, or for what is no rank.
-  int LocalRank(int rank) const {
-    return rank < world_.first_rank ? -1 : rank - world_.first_rank;
-  }
+  int LocalRank(int rank) const { return rank < world_.first_rank ? -1 : rank - world_.first_rank; }
   void Reply(void* ticket, bool accepted, std::string data = "");
   Effects TakeEffects();
 

@@ -15,7 +15,7 @@
 
 namespace muster::fuzz {
 
-// What the launchers of a fuzzed MPI world share, and the input chooses.
+// The state that the launchers of a fuzzed MPI world share. The input chooses it.
 struct MpiWorld {
   static constexpr int kMostNodes = 3;
   static constexpr int kMostRanksOfNode = 3;

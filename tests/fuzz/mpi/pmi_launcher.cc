@@ -24,7 +24,7 @@ namespace {
 constexpr ProcessEnd kClean = {false, 0};
 constexpr ProcessEnd kCrashed = {true, 11};
 
-// What a program sends that leaves MPI without waiting for the others.
+// The lines of a program that leaves MPI without waiting for the others.
 const char* const kHastyProgram[] = {"cmd=init pmi_version=1 pmi_subversion=1\n",
                                      "cmd=get_my_kvsname\n", "cmd=barrier_in\n", "cmd=finalize\n"};
 

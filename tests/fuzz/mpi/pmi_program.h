@@ -9,7 +9,7 @@
 
 namespace muster::fuzz {
 
-// What the ranks of a world of PMI-1 have done, for the checks of honest ones.
+// The deeds of the ranks of a world of PMI-1, for the checks of honest ones.
 struct PmiRecord {
   explicit PmiRecord(const MpiWorld* the_world)
       : world(the_world), entered(the_world->size()), names(the_world->size()) {}

@@ -13,7 +13,7 @@ namespace muster::fuzz {
 // The ranks of a fence, ascending. Empty: all.
 using FenceRanks = std::vector<int>;
 
-// What the ranks of a world of PMIx have done, for the checks of honest ones.
+// The deeds of the ranks of a world of PMIx, for the checks of honest ones.
 struct PmixRecord {
   // Lets the input choose the program.
   explicit PmixRecord(const MpiWorld* the_world);
@@ -24,8 +24,9 @@ struct PmixRecord {
   static std::string DataOf(int rank);
 
   const MpiWorld* const world;
-  // Of the honest program, in order. Those of some ranks are of honest ones: no node knows that
-  // others wait for one of its ranks that has left MPI, unless all of its ranks have.
+  // The fences of the honest program, in order. A fence of some ranks is one of honest ranks,
+  // because no node knows that others wait for one of its ranks that has left MPI, unless all of
+  // its ranks have.
   std::vector<FenceRanks> fences;
   // How often each rank has come to a fence of these ranks. A launcher that was killed, and the one
   // in its place, may both have had a process of it.

@@ -250,7 +250,8 @@ TEST(WorldNodesTest, KeysOfAnEarlierRunDoNotCount) {
   EXPECT_THAT(world[1].parts, ElementsAre("a"));
 }
 
-// The name is that of node 0's launcher. It must not be an earlier one's, for the ranks of any node.
+// The name is that of node 0's launcher. It must not be an earlier one's, for the ranks of any
+// node.
 TEST(WorldNodesTest, AllNodesKnowTheWorldByTheNameOfALauncherThatIsThere) {
   World world({1, 1});
   world.store.changes.push_back({"node/0", "killed 1,1 - client-killed n0"});

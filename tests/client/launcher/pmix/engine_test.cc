@@ -135,9 +135,9 @@ TEST(PmixEngineTest, ARankThatEndedBeforeAFenceIsBlamed) {
     ranks.InitAll(3);
     ranks.Send(kMusterPmixFinalize, 1);
     EXPECT_EQ(ranks.engine().Ended(1, kClean), std::nullopt);
-    EXPECT_THAT(ranks.Fence("a", fence),
-                ElementsAre(MatchesRegex(
-                    "blame: without the barrier in which rank [02] waits for it")));
+    EXPECT_THAT(
+        ranks.Fence("a", fence),
+        ElementsAre(MatchesRegex("blame: without the barrier in which rank [02] waits for it")));
   }
 }
 
