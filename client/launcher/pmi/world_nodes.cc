@@ -147,6 +147,7 @@ void WorldNodes::ReceivePart(int node, absl::string_view rest, const std::string
   Part& part = exchange.parts[number][node];
   if (part.view != view) part = {view, 0, {}};
   if (absl::SimpleAtoi(chunk_count, &part.chunk_count)) part.chunks[chunk] = std::string(bytes);
+  if (!part.whole() || part.view != view_) exchange.complete = 0;  // it may have been complete
 }
 
 void WorldNodes::ReceiveEnd(int node, const std::string& value) {

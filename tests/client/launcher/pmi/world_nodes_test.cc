@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -314,6 +315,29 @@ TEST(WorldNodesTest, TextsOfOtherNodesAreMadePrintable) {
   ASSERT_THAT(world[0].happened, SizeIs(1));
   EXPECT_THAT(world[0].happened[0], StartsWith("ended -1 rank 1 ended??xxx"));
   EXPECT_LT(world[0].happened[0].size(), 5000u);
+}
+
+// Every client of the store can set the keys, also those of a part that has come.
+TEST(WorldNodesTest, APartMayChangeBeforeAllPartsHaveCome) {
+  for (const bool other_view : {true, false}) {
+    World world({1, 1, 1});
+    world.Join();
+    for (int i = 0; i < 2; ++i) world.Begin(i, "first");
+    world.ReadAll();
+    const std::string part = world.store.Keys().at("part/1/barrier/1/0");
+    const std::string changed =
+        other_view ? "other 1 *\nfirst" : absl::StrReplaceAll(part, {{" 1 *", " 2 *"}});
+    world.store.changes.push_back({"part/1/barrier/1/0", changed});
+    world[0].ReadAll();
+    world.Begin(2, "last");
+    world[0].ReadAll();
+    EXPECT_THAT(world[0].happened, IsEmpty());
+    EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1 (node n1)");
+    world.store.changes.push_back({"part/1/barrier/1/0", part});
+    world[0].ReadAll();
+    EXPECT_THAT(world[0].happened, ElementsAre("barrier"));
+    EXPECT_THAT(world[0].parts, ElementsAre("first", "last"));
+  }
 }
 
 TEST(WorldNodesTest, ALostLauncherEndsTheWorld) {
