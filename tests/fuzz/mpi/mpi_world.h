@@ -25,8 +25,9 @@ struct MpiWorld {
     for (size_t i = 0; i < node_count; ++i) {
       sizes.push_back(1 + static_cast<int>(bytes->Below(kMostRanksOfNode)));
     }
-    hostile_keys = node_count > 1 && bytes->OneIn(8);
+    hostile_keys = node_count > 1 && bytes->OneIn(4);
     launchers_die = node_count > 1 && bytes->OneIn(4);
+    may_put_much = bytes->OneIn(16);
     const bool some_are_dishonest = bytes->OneIn(2);
     for (int i = 0; i < size(); ++i) honest.push_back(!some_are_dishonest || bytes->OneIn(2));
     for (int i = 0; i < size(); ++i) ends_well.push_back(bytes->OneIn(2));
@@ -59,12 +60,12 @@ struct MpiWorld {
   std::vector<bool> ends_well;  // by rank: at the end, a dishonest one exits with status 0
   bool hostile_keys;            // a client of the store sets keys that no launcher sets
   bool launchers_die;           // some launchers are killed
+  bool may_put_much;            // a rank puts more than it may, once, which takes long
   bool launcher_was_killed = false;
   WorldStore store;
   std::vector<std::string> gone_clients;  // of the store
   absl::Time now = absl::UnixEpoch();
   int launchers_started = 0;
-  bool has_put_much = false;  // a rank, which takes long
 };
 
 }  // namespace muster::fuzz

@@ -89,8 +89,7 @@ void PmiLauncher::StepDishonest(int local_rank) {
     case 3:
       return CarryOut(engine_.RejectReader(local_rank));
     case 4:
-      if (connection.closed || world().has_put_much || !world().bytes->OneIn(4)) return;
-      world().has_put_much = true;
+      if (connection.closed || !std::exchange(world().may_put_much, false)) return;
       return Send(local_rank, ManyPuts());
     default:
       if (!connection.closed) Send(local_rank, DishonestBytes(world().bytes));
@@ -115,11 +114,11 @@ void PmiLauncher::Send(int local_rank, absl::string_view bytes) {
 // Notes what the oracle has to know of bytes from a rank.
 void PmiLauncher::NoteSent(int local_rank, absl::string_view bytes) {
   Connection& connection = connections_[local_rank];
-  for (const char byte : bytes) {
-    if (byte != '\n') {
-      connection.line += byte;
-      continue;
-    }
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    absl::StrAppend(&connection.line, bytes.substr(0, end));
+    if (end == bytes.npos) break;
+    bytes.remove_prefix(end + 1);
     const std::string line = std::exchange(connection.line, "");
     if (absl::StrContains(line, "barrier_in")) ++connection.entered;
     int& entered = record_->entered[Number(local_rank)];
