@@ -16,18 +16,12 @@ using launcher::ProcessEnd;
 using launcher::RankEnd;
 namespace pmi = launcher::pmi;
 
-namespace {
-
-constexpr ProcessEnd kKilled = {true, 9};
-
-}  // namespace
-
-FuzzedLauncher::FuzzedLauncher(MpiWorld* world, int node, const std::string& world_name)
+FuzzedLauncher::FuzzedLauncher(MpiWorld* world, int node)
     : world_(world),
       node_(node),
       token_(absl::StrCat("t", node, "-", ++world->launchers_started)),
       client_(absl::StrCat("client-", token_)),
-      nodes_({node, world->sizes, absl::StrCat("n", node), token_, world_name}),
+      nodes_({node, world->sizes, absl::StrCat("n", node), token_, world->name}),
       alive_(world->sizes[node], true),
       expelled_(world->sizes[node], false) {}
 

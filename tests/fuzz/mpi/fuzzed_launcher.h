@@ -14,13 +14,18 @@
 
 namespace muster::fuzz {
 
+// Ends of processes.
+inline constexpr launcher::ProcessEnd kClean = {false, 0};
+inline constexpr launcher::ProcessEnd kCrashed = {true, 11};
+inline constexpr launcher::ProcessEnd kKilled = {true, 9};
+
 // The launcher of one node of an MPI world: pmi::WorldNodes, and what WorldLink, the MPI server,
 // RankRecovery and Supervisor do around it, without processes and I/O. A subclass has the engine of
 // a protocol, and the programs of the ranks.
 class FuzzedLauncher {
  public:
-  // `world` must outlive this object. `world_name` is WorldShape::name.
-  FuzzedLauncher(MpiWorld* world, int node, const std::string& world_name);
+  // `world` must outlive this object.
+  FuzzedLauncher(MpiWorld* world, int node);
   virtual ~FuzzedLauncher() = default;
   FuzzedLauncher(const FuzzedLauncher&) = delete;
   FuzzedLauncher& operator=(const FuzzedLauncher&) = delete;

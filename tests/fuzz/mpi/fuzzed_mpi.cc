@@ -14,7 +14,7 @@ namespace muster::fuzz {
 
 void RunFuzzedPmi(const uint8_t* data, size_t size) {
   ByteSource bytes(data, size);
-  MpiWorld world(&bytes);
+  MpiWorld world(&bytes, "-");
   PmiRecord record(&world);
   record.rounds = 1 + static_cast<int>(bytes.Below(3));
   WorldDriver driver(
@@ -24,7 +24,7 @@ void RunFuzzedPmi(const uint8_t* data, size_t size) {
 
 void RunFuzzedPmix(const uint8_t* data, size_t size) {
   ByteSource bytes(data, size);
-  MpiWorld world(&bytes);
+  MpiWorld world(&bytes, "world");
   PmixRecord record(&world);
   WorldDriver driver(
       &world, [&](int node) { return std::make_unique<PmixLauncher>(&world, &record, node); });

@@ -41,6 +41,9 @@ void RunSeed(Run run, unsigned seed) {
 
 void RunSeeds(Run run) {
   std::signal(SIGABRT, NameSeed);
+#ifndef __SANITIZE_ADDRESS__
+  std::signal(SIGSEGV, NameSeed);
+#endif
   if (const char* seed = std::getenv("MUSTER_TEST_SEED")) return RunSeed(run, std::atoi(seed));
   for (unsigned seed = 1; seed <= kInputs; ++seed) RunSeed(run, seed);
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -20,7 +21,8 @@ struct MpiWorld {
   static constexpr int kMostNodes = 3;
   static constexpr int kMostRanksOfNode = 3;
 
-  explicit MpiWorld(ByteSource* input) : bytes(input) {
+  // `name` is WorldShape::name.
+  MpiWorld(ByteSource* input, std::string the_name) : bytes(input), name(std::move(the_name)) {
     const size_t node_count = 1 + bytes->Below(kMostNodes);
     for (size_t i = 0; i < node_count; ++i) {
       sizes.push_back(1 + static_cast<int>(bytes->Below(kMostRanksOfNode)));
@@ -55,6 +57,7 @@ struct MpiWorld {
 
   const bool prints = std::getenv("MUSTER_TEST_SEED") != nullptr;
   ByteSource* const bytes;
+  const std::string name;
   std::vector<int> sizes;       // by node
   std::vector<bool> honest;     // by rank
   std::vector<bool> ends_well;  // by rank: at the end, a dishonest one exits with status 0

@@ -21,9 +21,6 @@ namespace pmi = launcher::pmi;
 
 namespace {
 
-constexpr ProcessEnd kClean = {false, 0};
-constexpr ProcessEnd kCrashed = {true, 11};
-
 // The lines of a program that leaves MPI without waiting for the others.
 const char* const kHastyProgram[] = {"cmd=init pmi_version=1 pmi_subversion=1\n",
                                      "cmd=get_my_kvsname\n", "cmd=barrier_in\n", "cmd=finalize\n"};
@@ -42,7 +39,7 @@ pmi::World WorldOf(const MpiWorld& world, int node) {
 }  // namespace
 
 PmiLauncher::PmiLauncher(MpiWorld* world, PmiRecord* record, int node)
-    : FuzzedLauncher(world, node, "-"),
+    : FuzzedLauncher(world, node),
       record_(record),
       engine_(WorldOf(*world, node)),
       connections_(world->sizes[node]) {

@@ -16,18 +16,10 @@ using launcher::MpiFault;
 using launcher::ProcessEnd;
 namespace pmix = launcher::pmix;
 
-namespace {
-
-constexpr char kName[] = "world";
-constexpr ProcessEnd kClean = {false, 0};
-constexpr ProcessEnd kCrashed = {true, 11};
-
-}  // namespace
-
 PmixLauncher::PmixLauncher(MpiWorld* world, PmixRecord* record, int node)
-    : FuzzedLauncher(world, node, kName),
+    : FuzzedLauncher(world, node),
       record_(record),
-      engine_({world->first_rank(node), world->sizes[node], absl::StrCat("n", node), kName,
+      engine_({world->first_rank(node), world->sizes[node], absl::StrCat("n", node), world->name,
                world->sizes}),
       connected_(world->sizes[node], false) {
   for (int i = 0; i < size(); ++i) {
@@ -208,7 +200,7 @@ void PmixLauncher::AnswerQuestions() {
 }
 
 void PmixLauncher::Send(pmix::Request request, std::vector<int> waiting) {
-  if (request.world.empty()) request.world = kName;
+  if (request.world.empty()) request.world = world().name;
   const bool is_answered =
       !waiting.empty() && request.call != kMusterPmixSpawn && request.call != kMusterPmixName;
   if (is_answered) {

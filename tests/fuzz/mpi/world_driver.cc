@@ -94,13 +94,14 @@ void WorldDriver::SetKeysOfEarlierRun() {
   ByteSource* const bytes = world_->bytes;
   for (int node = 0; node < world_->node_count(); ++node) {
     if (!bytes->OneIn(4)) continue;
-    world_->launcher_was_killed = true;
     std::string ranks;
     for (const int size : world_->sizes) absl::StrAppend(&ranks, ranks.empty() ? "" : ",", size);
-    world_->store.Set(absl::StrCat("node/", node),
-                      absl::StrCat("old", node, " ", ranks, " - old-client-", node, " n", node));
+    world_->store.Set(
+        absl::StrCat("node/", node),
+        absl::StrCat("old", node, " ", ranks, " ", world_->name, " old-client-", node, " n", node));
     world_->store.Set(absl::StrCat("part/", node, "/barrier/1/0"), "00c0ffee 1 *\nold\nvalue\n");
-    if (bytes->OneIn(2)) {
+    if (bytes->OneIn(4)) {
+      world_->launcher_was_killed = true;  // its end may count for the new world
       world_->store.Set(absl::StrCat("end/", node),
                         absl::StrCat("old", node, " - \nrank 0 (node n0) ended an earlier run"));
     }
