@@ -24,7 +24,7 @@ MpiRanks::MpiRanks(int first_rank, int local_size, std::string node, Sink sink,
 
 // ---- Processes ----
 
-std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end) {
+std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end, bool knows_waits) {
   Rank& rank = ranks_[local_rank];
   rank.done = end.clean();
   if (!rank.fault && rank.phase == Phase::kInMpi) rank.fault = {"before MPI_Finalize()", {}};
@@ -33,7 +33,7 @@ std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end) {
                                " of the job waited for it"),
                   {}};
   }
-  const std::vector<int> waiting = WaitingRanks();
+  const std::vector<int> waiting = knows_waits ? WaitingRanks() : std::vector<int>();
   if (!rank.fault && rank.phase == Phase::kFinalized && !rank.waits && !waiting.empty()) {
     rank.fault = {absl::StrCat("without the barrier in which ", NamedRanks(waiting),
                                waiting.size() == 1 ? " waits" : " wait", " for it"),

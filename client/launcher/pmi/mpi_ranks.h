@@ -77,7 +77,8 @@ class MpiRanks {
   // Handles a new process, without the state of the one before.
   void Started(int local_rank) { ranks_[local_rank] = Rank(); }
   // Handles the end of the rank's process. Returns how it broke the rules of MPI, if it did.
-  std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end);
+  // `knows_waits`: the ranks that are said to wait in a barrier still do.
+  std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end, bool knows_waits = true);
 
   // Returns whether this process has called MPI_Init(). Then no other process can take its place.
   bool HasJoined(int local_rank) const { return ranks_[local_rank].phase != Phase::kOutside; }

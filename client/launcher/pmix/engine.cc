@@ -42,7 +42,8 @@ void Engine::Started(int local_rank) {
 
 std::optional<MpiFault> Engine::Ended(int local_rank, const ProcessEnd& end) {
   ended_[local_rank] = true;
-  return mpi_.Ended(local_rank, end);
+  // PMIx was asked seconds ago which ranks wait. Their fence may have ended.
+  return mpi_.Ended(local_rank, end, /*knows_waits=*/false);
 }
 
 // ---- Requests ----

@@ -229,6 +229,14 @@ TEST(PmixEngineTest, ALongFenceIsAnnounced) {
   EXPECT_THAT(ranks.Warn(seen + absl::Seconds(20)), ElementsAre("look"));
 }
 
+TEST(PmixEngineTest, ARankMayEndSoonAfterAFenceInWhichOthersWereSeen) {
+  Ranks ranks(2);
+  ranks.InitAll(2);
+  ranks.Waiting({0}, kStart);
+  ranks.Send(kMusterPmixFinalize, 1);
+  EXPECT_EQ(ranks.engine().Ended(1, kClean), std::nullopt);
+}
+
 TEST(PmixEngineTest, NobodyLooksWhenNoRankIsInMpi) {
   Ranks ranks(2);
   EXPECT_EQ(ranks.engine().next_warning(), absl::InfiniteFuture());
