@@ -19,10 +19,12 @@ constexpr absl::Duration kQueryPatience = absl::Seconds(5);
 }  // namespace
 
 GroupRestart::GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link,
-                           std::string cause, RankStarter* starter, std::optional<HeldEnd> failure)
+                           MpiServer* mpi, std::string cause, RankStarter* starter,
+                           std::optional<HeldEnd> failure)
     : plan_(*plan),
       ranks_(ranks),
       link_(link),
+      mpi_(mpi),
       cause_(std::move(cause)),
       starter_(starter),
       failed_here_(failure.has_value()),
@@ -53,6 +55,7 @@ GroupRestart::Next GroupRestart::Step() {
 void GroupRestart::EndOthers() {
   ending_ = true;
   deadline_ = SteadyNow() + plan_.grace;
+  mpi_->EndWorld({cause_, std::nullopt, /*restarts=*/true});
   for (const HeldEnd& held : ends_) Report(held);
   const std::vector<int> living = ranks_->Living();
   if (living.empty()) return;

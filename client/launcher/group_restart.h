@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_link.h"
+#include "client/launcher/mpi_server.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/process/cleanup.h"
@@ -19,7 +20,8 @@ namespace muster::launcher {
 // ranks can be restarted. There are three steps:
 //   1. With RestartScope::kAuto, ask whether the job uses Muster. If it does, return kOneByOne. If
 //      the failure was on another node, its launcher has asked.
-//   2. End the other ranks: SIGTERM, then SIGKILL after the grace period.
+//   2. Tell the other nodes of an MPI world. End the other ranks: SIGTERM, then SIGKILL after the
+//      grace period.
 //   3. End the processes that all these ranks left behind.
 // Does not block: call Step() until it returns something other than kStep.
 class GroupRestart {
@@ -38,8 +40,8 @@ class GroupRestart {
 
   // `cause` is a sentence about the failure; unset `failure`: it was on another node. All pointers
   // must outlive this object.
-  GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link, std::string cause,
-               RankStarter* starter, std::optional<HeldEnd> failure);
+  GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link, MpiServer* mpi,
+               std::string cause, RankStarter* starter, std::optional<HeldEnd> failure);
 
   // Adds the end of another rank.
   void Hold(const HeldEnd& end);
@@ -60,6 +62,7 @@ class GroupRestart {
   const JobPlan& plan_;
   RankTable* const ranks_;
   CoordinatorLink* const link_;
+  MpiServer* const mpi_;
   const std::string cause_;
   RankStarter* const starter_;
   const bool failed_here_;

@@ -43,53 +43,45 @@ void JobKeyStore::Cancel(uint64_t id) {
 }
 
 std::vector<torch::KeyStore::Ended> JobKeyStore::TakeEnded() {
-  inbox_->ready.Clear();
   std::vector<Ended> all;
-  {
-    const std::lock_guard<std::mutex> lock(inbox_->mutex);
-    all = std::exchange(inbox_->ended, {});
+  for (auto& arrived : inbox_->Take()) {
+    if (auto* ended = std::get_if<Ended>(&arrived)) {
+      driver_ids_.erase(ended->id);
+      all.push_back(std::move(*ended));
+      continue;
+    }
+    Watched& watched = std::get<Watched>(arrived);
+    const auto latest = numbers_.find(watched.event.prefix);
+    // A later watch of this prefix must not report what an ended one has seen.
+    if (latest == numbers_.end() || latest->second != watched.watch) continue;
+    events_.push_back(std::move(watched.event));
   }
-  for (const Ended& ended : all) driver_ids_.erase(ended.id);
   return all;
 }
 
 void JobKeyStore::Watch(const std::string& prefix) {
   if (watches_.count(prefix) > 0) return;
+  const uint64_t number = numbers_[prefix] = ++last_watch_;
   const absl::StatusOr<internal::StoreDriver*> driver = client_->Connect();
-  if (!driver.ok()) return inbox_->Add(Event{prefix, driver.status()});
+  if (!driver.ok()) return inbox_->Add(Watched{number, {prefix, driver.status()}});
   absl::StatusOr<Subscription> watch = (*driver)->Watch(
-      prefix, [inbox = inbox_, prefix](const absl::StatusOr<v1::StoreWatchEvent>& event) {
-        inbox->Add(Event{prefix, event});
+      prefix, [inbox = inbox_, number, prefix](const absl::StatusOr<v1::StoreWatchEvent>& event) {
+        inbox->Add(Watched{number, {prefix, event}});
       });
-  if (!watch.ok()) return inbox_->Add(Event{prefix, watch.status()});
+  if (!watch.ok()) return inbox_->Add(Watched{number, {prefix, watch.status()}});
   watches_.emplace(prefix, *std::move(watch));
 }
 
-// A later watch of this prefix must not report what the ended one has seen.
 void JobKeyStore::EndWatch(const std::string& prefix) {
   watches_.erase(prefix);
-  const std::lock_guard<std::mutex> lock(inbox_->mutex);
-  std::vector<Event>& events = inbox_->events;
-  events.erase(std::remove_if(events.begin(), events.end(),
-                              [&prefix](const Event& event) { return event.prefix == prefix; }),
-               events.end());
+  numbers_.erase(prefix);
+  events_.erase(std::remove_if(events_.begin(), events_.end(),
+                               [&prefix](const Event& event) { return event.prefix == prefix; }),
+                events_.end());
 }
 
 std::vector<torch::WatchedKeyStore::Event> JobKeyStore::TakeEvents() {
-  const std::lock_guard<std::mutex> lock(inbox_->mutex);
-  return std::exchange(inbox_->events, {});
-}
-
-void JobKeyStore::Inbox::Add(Ended operation) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  ended.push_back(std::move(operation));
-  ready.Set();
-}
-
-void JobKeyStore::Inbox::Add(Event event) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  events.push_back(std::move(event));
-  ready.Set();
+  return std::exchange(events_, {});
 }
 
 }  // namespace muster::launcher

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "client/launcher/job_store_client.h"
-#include "client/launcher/process/event_fd.h"
+#include "client/launcher/process/event_queue.h"
 #include "client/launcher/torch/watched_key_store.h"
 #include "muster/group.h"
 
@@ -29,27 +29,27 @@ class JobKeyStore : public torch::WatchedKeyStore {
   void Begin(uint64_t id, v1::StoreOperation operation) override;
   void Cancel(uint64_t id) override;
   std::vector<Ended> TakeEnded() override;
-  int fd() const override { return inbox_->ready.fd(); }
+  int fd() const override { return inbox_->fd(); }
   void Watch(const std::string& prefix) override;
   void EndWatch(const std::string& prefix) override;
   std::vector<Event> TakeEvents() override;
 
  private:
-  // Answers and events from the store. The driver's callbacks share it, and may outlive this
-  // object.
-  struct Inbox {
-    void Add(Ended operation);
-    void Add(Event event);
-
-    EventFd ready;
-    std::mutex mutex;
-    std::vector<Ended> ended;   // guarded by mutex
-    std::vector<Event> events;  // guarded by mutex
+  // An event of a watch, which has this number.
+  struct Watched {
+    uint64_t watch;
+    Event event;
   };
+  using Inbox = EventQueue<std::variant<Ended, Watched>>;
 
   JobStoreClient* const client_;
   std::map<uint64_t, uint64_t> driver_ids_;      // of operations in progress, by their id here
   std::map<std::string, Subscription> watches_;  // by prefix
+  std::map<std::string, uint64_t> numbers_;      // of the latest watch, by prefix
+  uint64_t last_watch_ = 0;
+  std::vector<Event> events_;  // taken from the inbox
+  // Answers and events from the store. The driver's callbacks share it, and may outlive this
+  // object.
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
 };
 

@@ -84,7 +84,9 @@ std::optional<MpiFault> PmiServer::Ended(int local_rank, const ProcessEnd& end) 
   for (int i = 0; i < kMaxLastReads && Read(local_rank); ++i) {
   }
   Close(local_rank);
-  return engine_->Ended(local_rank, end);
+  const std::optional<MpiFault> fault = engine_->Ended(local_rank, end);
+  JoinOrLeave();
+  return fault;
 }
 
 absl::Time PmiServer::next_warning() const {
@@ -121,7 +123,7 @@ WorldLink::Handlers PmiServer::LinkHandlers() {
 void PmiServer::JoinOrLeave() {
   if (!link_) return;
   if (engine_->active()) return link_->Join();
-  if (link_->joined()) link_->Leave();
+  if (link_->joined() && engine_->AllHaveLeft()) link_->Leave();
 }
 
 void PmiServer::BeginExchange(const pmi::Values& puts) {

@@ -98,7 +98,7 @@ PmixServer::PmixServer(const JobPlan* plan, JobStoreClient* store, EventLoop* lo
 
 PmixServer::~PmixServer() {
   if (library_ != nullptr) {
-    loop_->Forget(arrived_.fd());
+    loop_->Forget(requests_.fd());
     DropRequests();
     CloseWorld();
     library_->stop();
@@ -138,7 +138,7 @@ absl::Status PmixServer::Start() {
     return absl::UnavailableError(absl::StrCat("cannot start the PMIx server: ", error));
   }
   library_ = *library;
-  loop_->Watch(arrived_.fd(), [this] { HandleRequests(); });
+  loop_->Watch(requests_.fd(), [this] { HandleRequests(); });
   return absl::OkStatus();
 }
 
@@ -202,7 +202,9 @@ absl::StatusOr<MpiAccess> PmixServer::Connect(int local_rank) {
 
 std::optional<MpiFault> PmixServer::Ended(int local_rank, const ProcessEnd& end) {
   HandleRequests();
-  return engine_->Ended(local_rank, end);
+  const std::optional<MpiFault> fault = engine_->Ended(local_rank, end);
+  JoinOrLeave();
+  return fault;
 }
 
 absl::Time PmixServer::next_warning() const {
@@ -237,7 +239,7 @@ WorldLink::Handlers PmixServer::LinkHandlers() {
 void PmixServer::JoinOrLeave() {
   if (!link_) return;
   if (engine_->active()) return link_->Join();
-  if (link_->joined()) link_->Leave();
+  if (link_->joined() && engine_->AllHaveLeft()) link_->Leave();
 }
 
 void PmixServer::EndWorld(const pmi::WorldEnd& end) {
@@ -255,22 +257,11 @@ void PmixServer::Flush() {
 // ---- Requests ----
 
 void PmixServer::OnRequest(void* self, const MusterPmixRequest* request) {
-  auto* const server = static_cast<PmixServer*>(self);
-  {
-    absl::MutexLock lock(&server->mutex_);
-    server->requests_.push_back(CopyOf(*request));
-  }
-  server->arrived_.Set();
-}
-
-std::vector<pmix::Request> PmixServer::TakeRequests() {
-  arrived_.Clear();
-  absl::MutexLock lock(&mutex_);
-  return std::exchange(requests_, {});
+  static_cast<PmixServer*>(self)->requests_.Add(CopyOf(*request));
 }
 
 void PmixServer::HandleRequests() {
-  for (const pmix::Request& request : TakeRequests()) {
+  for (const pmix::Request& request : requests_.Take()) {
     if (!engine_) continue;
     const pmix::Effects effects = engine_->Receive(request, SteadyNow());
     JoinOrLeave();
@@ -280,7 +271,7 @@ void PmixServer::HandleRequests() {
 
 // At the end, the handlers are gone.
 void PmixServer::DropRequests() {
-  for (const pmix::Request& request : TakeRequests()) {
+  for (const pmix::Request& request : requests_.Take()) {
     if (request.ticket != nullptr) library_->answer(request.ticket, 0, nullptr, 0);
   }
 }

@@ -5,18 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/launcher/mpi_server.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/pmix/abi.h"
 #include "client/launcher/pmix/engine.h"
-#include "client/launcher/process/event_fd.h"
 #include "client/launcher/process/event_loop.h"
+#include "client/launcher/process/event_queue.h"
 #include "client/launcher/world_link.h"
 
 namespace muster::launcher {
@@ -61,7 +59,6 @@ class PmixServer : public MpiServer {
   // Tells the other nodes whether ranks of this one are in MPI.
   void JoinOrLeave();
   absl::Status AddWorld(const std::string& name);
-  std::vector<pmix::Request> TakeRequests();
   void HandleRequests();
   void DropRequests();
   void CarryOut(const pmix::Effects& effects);
@@ -74,9 +71,7 @@ class PmixServer : public MpiServer {
   std::string world_;  // its name; "" if there is none
   std::optional<pmix::Engine> engine_;
   std::optional<WorldLink> link_;  // unset if the job has one node
-  EventFd arrived_;
-  absl::Mutex mutex_;
-  std::vector<pmix::Request> requests_ ABSL_GUARDED_BY(mutex_);
+  EventQueue<pmix::Request> requests_;
 };
 
 }  // namespace muster::launcher

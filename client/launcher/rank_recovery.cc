@@ -42,7 +42,8 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
 void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart_group) {
   const bool failed = !end.well() && shutdown_->running();
   if (failed && may_restart_group) {
-    group_.emplace(&plan_, ranks_, link_, outcome_->Sentence(end), starter_, HeldEnd{place, end});
+    group_.emplace(&plan_, ranks_, link_, mpi_, outcome_->Sentence(end), starter_,
+                   HeldEnd{place, end});
     return;
   }
   const bool restarts = failed && MayRestart(*place);
@@ -78,7 +79,7 @@ void RankRecovery::OnMpiFault(int local_rank, const MpiFault& fault) {
 bool RankRecovery::OnWorldRestart(const std::string& why) {
   if (group_) return true;
   if (!shutdown_->running() || !MayRestartGroup()) return false;
-  group_.emplace(&plan_, ranks_, link_, why, starter_, std::nullopt);
+  group_.emplace(&plan_, ranks_, link_, mpi_, why, starter_, std::nullopt);
   return true;
 }
 
@@ -159,9 +160,7 @@ bool RankRecovery::MayRestartGroup() const {
 }
 
 void RankRecovery::StepGroup() {
-  const GroupRestart::Next next = group_->Step();
-  if (group_->ending()) mpi_->EndWorld({group_->cause(), std::nullopt, /*restarts=*/true});
-  switch (next) {
+  switch (group_->Step()) {
     case GroupRestart::Next::kStep:
       return;
     case GroupRestart::Next::kOneByOne:

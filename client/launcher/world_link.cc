@@ -23,12 +23,12 @@ WorldLink::WorldLink(const JobPlan* plan, JobStoreClient* client, EventLoop* loo
     : plan_(*plan), client_(client), loop_(loop), handlers_(std::move(handlers)) {}
 
 WorldLink::~WorldLink() {
-  if (inbox_ != nullptr) loop_->Forget(inbox_->arrived.fd());
+  if (inbox_ != nullptr) loop_->Forget(inbox_->fd());
 }
 
 void WorldLink::BeginWorld(const std::string& name) {
   watch_.Reset();
-  if (inbox_ != nullptr) loop_->Forget(inbox_->arrived.fd());
+  if (inbox_ != nullptr) loop_->Forget(inbox_->fd());
   inbox_.reset();
   old_keys_.merge(own_keys_);
   own_keys_.clear();
@@ -51,8 +51,8 @@ void WorldLink::BeginWorld(const std::string& name) {
 
 void WorldLink::Join() {
   if (joined()) return;
-  inbox_ = std::make_shared<Inbox>();
-  loop_->Watch(inbox_->arrived.fd(), [this] { TakeEvents(); });
+  inbox_ = std::make_shared<EventQueue<Event>>();
+  loop_->Watch(inbox_->fd(), [this] { TakeEvents(); });
   Watch();
   Carry(nodes_->Join(absl::BytesToHexString(client_->incarnation())));
 }
@@ -93,12 +93,6 @@ void WorldLink::Flush() {
 
 // ---- The store ----
 
-void WorldLink::Inbox::Add(Event event) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  events.push_back(std::move(event));
-  arrived.Set();
-}
-
 void WorldLink::Watch() {
   const absl::StatusOr<internal::StoreDriver*> driver = client_->Connect();
   if (!driver.ok()) return inbox_->Add(Answered{driver.status()});
@@ -118,14 +112,8 @@ void WorldLink::Watch() {
 }
 
 void WorldLink::TakeEvents() {
-  const std::shared_ptr<Inbox> inbox = inbox_;  // a handler may begin a new world
-  inbox->arrived.Clear();
-  std::vector<Event> events;
-  {
-    const std::lock_guard<std::mutex> lock(inbox->mutex);
-    events = std::exchange(inbox->events, {});
-  }
-  for (const Event& event : events) {
+  const auto inbox = inbox_;  // a handler may begin a new world
+  for (const Event& event : inbox->Take()) {
     if (inbox != inbox_) return;
     if (const auto* lost = std::get_if<ClientLost>(&event)) {
       Carry(nodes_->LoseClient(lost->client));

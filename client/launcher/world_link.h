@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,8 +14,8 @@
 #include "client/launcher/job_store_client.h"
 #include "client/launcher/plan/job_plan.h"
 #include "client/launcher/pmi/world_nodes.h"
-#include "client/launcher/process/event_fd.h"
 #include "client/launcher/process/event_loop.h"
+#include "client/launcher/process/event_queue.h"
 #include "muster/group.h"
 #include "muster/v1/store.pb.h"
 
@@ -86,14 +85,6 @@ class WorldLink {
     std::string client;
   };
   using Event = std::variant<KeyChanged, Answered, ClientLost>;
-  // Events from the store's threads. Their callbacks share it, and may outlive this object.
-  struct Inbox {
-    void Add(Event event);
-
-    EventFd arrived;
-    std::mutex mutex;
-    std::vector<Event> events;  // guarded by mutex
-  };
 
   void Watch();
   void TakeEvents();
@@ -114,7 +105,9 @@ class WorldLink {
   std::string prefix_;
   pmi::WorldShape shape_;
   std::unique_ptr<pmi::WorldNodes> nodes_;
-  std::shared_ptr<Inbox> inbox_;  // null before Join()
+  // Events from the store's threads, whose callbacks share it, and may outlive this object. Null
+  // before Join().
+  std::shared_ptr<EventQueue<Event>> inbox_;
   Subscription watch_;
   std::set<std::string> own_keys_;  // that this node has set
   std::set<std::string> old_keys_;  // in earlier worlds

@@ -149,7 +149,7 @@ void Engine::ServeSpawn(int local_rank, const std::string& line) {
   int number = 0;
   if (absl::StartsWith(line, "totspawns=") && rank.spawns_left == 0 &&
       absl::SimpleAtoi(line.substr(line.find('=') + 1), &number)) {
-    rank.spawns_left = number;
+    rank.spawns_left = std::max(number, 0);
   }
   rank.in_spawn = line != "endcmd";
   if (rank.in_spawn) return;

@@ -78,6 +78,7 @@ class Engine {
   // Return what MpiRanks says.
   bool HasJoined(int local_rank) const { return mpi_.HasJoined(local_rank); }
   bool active() const { return mpi_.active(); }
+  bool AllHaveLeft() const { return mpi_.AllHaveLeft(); }
   absl::Time next_warning() const { return mpi_.next_warning(); }
   Effects Warn(absl::Time now, const std::string& missing_elsewhere = "");
   std::string DescribeMissing() const { return mpi_.DescribeMissingTo(MpiRanks::Reader::kOthers); }

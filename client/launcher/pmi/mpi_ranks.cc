@@ -24,7 +24,7 @@ MpiRanks::MpiRanks(int first_rank, int local_size, std::string node, Sink sink,
 
 // ---- Processes ----
 
-std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end) {
+std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end, bool knows_waits) {
   Rank& rank = ranks_[local_rank];
   rank.done = end.clean();
   if (!rank.fault && rank.phase == Phase::kInMpi) rank.fault = {"before MPI_Finalize()", {}};
@@ -33,7 +33,20 @@ std::optional<MpiFault> MpiRanks::Ended(int local_rank, const ProcessEnd& end) {
                                " of the job waited for it"),
                   {}};
   }
+  const std::vector<int> waiting = knows_waits ? WaitingRanks() : std::vector<int>();
+  if (!rank.fault && rank.phase == Phase::kFinalized && !rank.waits && !waiting.empty()) {
+    rank.fault = {absl::StrCat("without the barrier in which ", NamedRanks(waiting),
+                               waiting.size() == 1 ? " waits" : " wait", " for it"),
+                  {}};
+  }
   return rank.fault;
+}
+
+bool MpiRanks::AllHaveLeft() const {
+  const std::vector<int> staying = RanksWhere([](const Rank& rank) {
+    return rank.phase == Phase::kInMpi || (rank.phase == Phase::kOutside && !rank.done);
+  });
+  return staying.empty() && static_cast<int>(RanksOutside().size()) < local_size();
 }
 
 // ---- Calls ----
@@ -100,6 +113,12 @@ std::vector<int> MpiRanks::EndBarrier() {
     if (std::exchange(ranks_[i].waits, false)) local_ranks.push_back(i);
   }
   return local_ranks;
+}
+
+void MpiRanks::MissFromBarrier(int ended_rank, int waiting_rank) {
+  BlameEnded(
+      [&](const Rank& rank) { return &rank == &ranks_[ended_rank]; },
+      absl::StrCat("without the barrier in which rank ", Number(waiting_rank), " waits for it"));
 }
 
 void MpiRanks::FailBarrier(const std::string& why) {

@@ -77,7 +77,8 @@ class MpiRanks {
   // Handles a new process, without the state of the one before.
   void Started(int local_rank) { ranks_[local_rank] = Rank(); }
   // Handles the end of the rank's process. Returns how it broke the rules of MPI, if it did.
-  std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end);
+  // `knows_waits`: the ranks that are said to wait in a barrier still do.
+  std::optional<MpiFault> Ended(int local_rank, const ProcessEnd& end, bool knows_waits = true);
 
   // Returns whether this process has called MPI_Init(). Then no other process can take its place.
   bool HasJoined(int local_rank) const { return ranks_[local_rank].phase != Phase::kOutside; }
@@ -88,6 +89,9 @@ class MpiRanks {
   bool Waits(int local_rank) const { return ranks_[local_rank].waits; }
   // Returns whether any rank is in MPI now.
   bool active() const { return !RanksInMpi().empty(); }
+
+  // Returns whether ranks have been in MPI, and none is or can be again.
+  bool AllHaveLeft() const;
 
   // ---- What the ranks call. `now` is SteadyNow(), here and below ----
 
@@ -109,6 +113,8 @@ class MpiRanks {
   bool EnterBarrier(int local_rank, absl::Time now);
   // Returns the ranks that were in the barrier.
   std::vector<int> EndBarrier();
+  // Notes that a rank waits in a barrier of some ranks for another one, whose process has ended.
+  void MissFromBarrier(int ended_rank, int waiting_rank);
   // Ends the processes of the ranks in the barrier, because it cannot end.
   void FailBarrier(const std::string& why);
   // Ends the processes of all ranks in MPI, because MPI cannot go on.

@@ -10,11 +10,18 @@
 #include "absl/strings/str_split.h"
 #include "client/launcher/outcome/rank_ranges.h"
 #include "common/text/fnv1a.h"
+#include "common/text/utf8.h"
 
 namespace muster::launcher::pmi {
 namespace {
 
-constexpr size_t kMostDescribed = 3;  // nodes, in one message
+constexpr size_t kMostDescribed = 3;      // nodes, in one message
+constexpr size_t kMostShownBytes = 4096;  // of a text of another node
+
+// Returns a text of another node, for a message. Any client of the store may have set it.
+std::string Printable(absl::string_view text) {
+  return ReplaceUnprintable(TruncateUtf8(text, kMostShownBytes));
+}
 
 // Cuts the text up to the first separator off, and returns it.
 absl::string_view TakeWord(absl::string_view* text, char separator) {
@@ -57,6 +64,7 @@ NodesEffects WorldNodes::Join(const std::string& client) {
       SetKey{absl::StrCat("node/", shape_.node),
              absl::StrCat(shape_.token, " ", absl::StrJoin(shape_.ranks_of_nodes, ","), " ",
                           shape_.name, " ", client, " ", shape_.node_name)});
+  if (early_end_) return End(*early_end_);
   return Settle(std::nullopt);
 }
 
@@ -75,9 +83,10 @@ NodesEffects WorldNodes::Receive(const std::string& key, const std::optional<std
   if (kind == "ask" && node == shape_.node) ReceiveQuestion(rest);
   if (kind == "lost" && node == shape_.node) ReceiveLoss(rest);
   if (node != shape_.node) {
+    if (kind == "view") nodes_[node].view = *value;
     if (kind == "part") ReceivePart(node, rest, *value);
     if (kind == "left") nodes_[node].left |= *value == nodes_[node].token;
-    if (kind == "wait") nodes_[node].waits_for = *value;
+    if (kind == "wait") nodes_[node].waits_for = Printable(*value);
     if (kind == "data") ReceiveData(node, rest, *value);
   }
   return Settle(now);
@@ -89,6 +98,7 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
   const std::string ranks(TakeWord(&rest, ' '));
   const std::string name(TakeWord(&rest, ' '));
   const std::string client(TakeWord(&rest, ' '));
+  const std::string node_name = Printable(rest);
   if (node == shape_.node) {
     // An older value may be left of a launcher that was killed.
     if (token != shape_.token && own_token_seen_) {
@@ -99,21 +109,24 @@ void WorldNodes::ReceiveNode(int node, const std::string& value) {
     return;
   }
   if (nodes_[node].token == token || lost_clients_.count(client) != 0) return;
-  if (has_exchanged_) {
-    return Break(absl::StrCat("muster run on node ", rest,
+  if (formed_ || has_exchanged_) {
+    return Break(absl::StrCat("muster run on node ", node_name,
                               " was started again, and a new process cannot take its place in MPI; "
                               "start it again on all nodes"));
   }
-  nodes_[node] = {token, std::string(rest), client, false, ""};
+  nodes_[node] = Node();
+  nodes_[node].token = token;
+  nodes_[node].name = node_name;
+  nodes_[node].client = client;
   view_.clear();
   if (name != shape_.name) {
-    return Break(
-        absl::StrCat("node ", rest, " calls this world ", name, ", and this one ", shape_.name,
-                     "; give --coordinator, --job and --pmi the same values on all nodes"));
+    return Break(absl::StrCat(
+        "node ", node_name, " calls this world ", Printable(name), ", and this one ", shape_.name,
+        "; give --coordinator, --job and --pmi the same values on all nodes"));
   }
   if (ranks != absl::StrJoin(shape_.ranks_of_nodes, ",")) {
-    Break(absl::StrCat("the nodes have ", ranks, " ranks by the flags of node ", rest, ", and ",
-                       absl::StrJoin(shape_.ranks_of_nodes, ","),
+    Break(absl::StrCat("the nodes have ", Printable(ranks), " ranks by the flags of node ",
+                       node_name, ", and ", absl::StrJoin(shape_.ranks_of_nodes, ","),
                        " by those of this one; give --nnodes and --nproc-per-node the same values "
                        "on all nodes"));
   }
@@ -134,6 +147,7 @@ void WorldNodes::ReceivePart(int node, absl::string_view rest, const std::string
   Part& part = exchange.parts[number][node];
   if (part.view != view) part = {view, 0, {}};
   if (absl::SimpleAtoi(chunk_count, &part.chunk_count)) part.chunks[chunk] = std::string(bytes);
+  if (!part.whole() || part.view != view_) exchange.complete = 0;  // it may have been complete
 }
 
 void WorldNodes::ReceiveEnd(int node, const std::string& value) {
@@ -148,7 +162,7 @@ void WorldNodes::ReceiveEnd(int node, const std::string& value) {
   if (token != nodes_[node].token && !was_in_previous) return;
   over_ = true;
   if (node == shape_.node) return;  // keys change in the same order for all nodes
-  WorldEnd end = {std::string(rest), std::nullopt, how == kRestarts};
+  WorldEnd end = {Printable(rest), std::nullopt, how == kRestarts};
   if (int code = 0; absl::SimpleAtoi(how, &code)) end.abort_code = code;
   effects_.push_back(WorldEnded{std::move(end)});
 }
@@ -165,7 +179,12 @@ NodesEffects WorldNodes::LoseClient(const std::string& client) {
 void WorldNodes::ReceiveLoss(absl::string_view client) {
   for (int i = 0; i < shape_.node_count(); ++i) {
     Node& node = nodes_[i];
-    if (i == shape_.node || over_ || node.left || node.client != client) continue;
+    if (i == shape_.node || over_ || node.client != client) continue;
+    if (node.left) {
+      node.gone = true;
+      AnswerForGoneNode(i);
+      continue;
+    }
     if (!formed_) {
       node = Node();  // another launcher may come
       continue;
@@ -201,6 +220,7 @@ NodesEffects WorldNodes::Settle(std::optional<absl::Time> now) {
     if (over_ || ending_ || view_.empty() || !exchange.open) continue;
     if (exchange.published != view_) Publish(name, &exchange);
     EndIfComplete(name, &exchange);
+    if (exchange.open) BreakIfLeft(exchange);
   }
   if (!IsAwaited()) {
     next_report_ = absl::InfiniteFuture();
@@ -212,15 +232,23 @@ NodesEffects WorldNodes::Settle(std::optional<absl::Time> now) {
 }
 
 void WorldNodes::Form() {
-  if (!view_.empty()) return;
+  if (view_.empty()) LookAround();
+  if (view_.empty() || formed_) return;
+  for (int i = 0; i < shape_.node_count(); ++i) {
+    if (i != shape_.node && nodes_[i].view != view_) return;
+  }
+  formed_ = true;
+  effects_.push_back(WorldFormed{nodes_[0].token});
+}
+
+void WorldNodes::LookAround() {
   std::string tokens;
   for (const Node& node : nodes_) {
     if (node.token.empty()) return;
     absl::StrAppend(&tokens, node.token, " ");
   }
   view_ = absl::StrCat(absl::Hex(Fnv1a64(tokens), absl::kZeroPad16));
-  if (std::exchange(formed_, true)) return;
-  effects_.push_back(WorldFormed{nodes_[0].token});
+  effects_.push_back(SetKey{absl::StrCat("view/", shape_.node), view_});
 }
 
 void WorldNodes::Publish(const std::string& name, Exchange* exchange) {
@@ -269,6 +297,16 @@ void WorldNodes::EndIfComplete(const std::string& name, Exchange* exchange) {
   effects_.push_back(std::move(ended));
 }
 
+void WorldNodes::BreakIfLeft(const Exchange& exchange) {
+  for (const int node : exchange.nodes) {
+    if (!nodes_[node].left || PartOf(node, exchange) != nullptr) continue;
+    const bool one = shape_.ranks_of_nodes[node] == 1;
+    return Break(absl::StrCat(Describe(node), one ? " has" : " have",
+                              " left MPI without a barrier in which ranks of this node wait for ",
+                              one ? "it" : "them"));
+  }
+}
+
 void WorldNodes::DeleteParts(const std::string& name, uint64_t number, size_t chunk_count) {
   for (size_t i = 0; i < chunk_count; ++i) {
     effects_.push_back(
@@ -280,12 +318,23 @@ void WorldNodes::DeleteParts(const std::string& name, uint64_t number, size_t ch
 
 NodesEffects WorldNodes::Ask(int rank) {
   const int node = shape_.NodeOf(rank);
-  if (over_ || ending_ || node < 0 || node == shape_.node) {
+  if (over_ || ending_ || node < 0 || node == shape_.node || nodes_[node].gone) {
     effects_.push_back(RankAnswered{rank, std::nullopt});
   } else if (asked_.insert(rank).second) {
     effects_.push_back(SetKey{absl::StrCat("ask/", node, "/", rank), shape_.token});
   }
   return Settle(std::nullopt);
+}
+
+void WorldNodes::AnswerForGoneNode(int node) {
+  for (auto rank = asked_.begin(); rank != asked_.end();) {
+    if (shape_.NodeOf(*rank) != node) {
+      ++rank;
+      continue;
+    }
+    effects_.push_back(RankAnswered{*rank, std::nullopt});
+    rank = asked_.erase(rank);
+  }
 }
 
 void WorldNodes::ReceiveQuestion(absl::string_view rest) {
@@ -315,7 +364,11 @@ void WorldNodes::ReceiveData(int node, absl::string_view rest, absl::string_view
 // ---- The end ----
 
 NodesEffects WorldNodes::End(const WorldEnd& end) {
-  if (!joined_ || over_ || std::exchange(ending_, true)) return {};
+  if (!joined_) {
+    if (!early_end_) early_end_ = end;
+    return {};
+  }
+  if (over_ || std::exchange(ending_, true)) return {};
   const std::string how = end.restarts     ? kRestarts
                           : end.abort_code ? absl::StrCat(*end.abort_code)
                                            : "-";
@@ -350,7 +403,7 @@ NodesEffects WorldNodes::Report(const std::string& missing, absl::Time now) {
 }
 
 std::string WorldNodes::Describe(int node) const {
-  if (!nodes_[node].waits_for.empty()) return nodes_[node].waits_for;
+  if (!nodes_[node].waits_for.empty() && !nodes_[node].left) return nodes_[node].waits_for;
   std::vector<int> ranks(shape_.ranks_of_nodes[node]);
   std::iota(ranks.begin(), ranks.end(), shape_.first_rank(node));
   const bool one = ranks.size() == 1;
@@ -364,7 +417,8 @@ std::string WorldNodes::Describe(int node) const {
 std::string WorldNodes::DescribeMissing() const {
   std::vector<int> missing;
   for (int node = 0; joined_ && node < shape_.node_count(); ++node) {
-    bool is_missing = nodes_[node].token.empty();
+    const bool has_other_view = !view_.empty() && !formed_ && nodes_[node].view != view_;
+    bool is_missing = nodes_[node].token.empty() || (has_other_view && node != shape_.node);
     for (const auto& [name, exchange] : exchanges_) {
       const bool takes_part =
           exchange.open && std::count(exchange.nodes.begin(), exchange.nodes.end(), node) > 0;

@@ -84,6 +84,7 @@ using NodesEffects = std::vector<NodesEffect>;
 // client/launcher). The keys:
 //
 //   node/1               the token of node 1's launcher, its flags and its name
+//   view/1               the tokens of all launchers, as node 1 sees them
 //   part/1/barrier/3/0   the first chunk of what node 1 contributes to the third exchange "barrier"
 //   wait/1               for which ranks of node 1 the others wait
 //   left/1               all ranks of node 1 have left MPI
@@ -96,9 +97,9 @@ using NodesEffects = std::vector<NodesEffect>;
 // the next one of that name has ended.
 //
 // The store may contain keys of a launcher that was killed before this world, also while it is not
-// yet known that this launcher is lost. So each part says with which tokens its node sees the
-// world. A part counts only for nodes that see the same tokens, among them their own, which are
-// new.
+// yet known that this launcher is lost. So each node says which tokens it sees, and each part
+// does. The world is formed when all nodes see the same, among them their own, which are new. A
+// part counts only for nodes that see the same.
 class WorldNodes {
  public:
   // The bytes of a value, without its head.
@@ -131,7 +132,7 @@ class WorldNodes {
   // What it has told before may still be on the way. So this node sets a key, whose event comes
   // after that.
   NodesEffects LoseClient(const std::string& client);
-  // Tells the other nodes that all ranks of this node have left MPI.
+  // Tells the other nodes that all ranks of this node have left MPI, for good.
   NodesEffects Leave();
 
   // Begins an exchange between these nodes, this one among them. `exchange` has no slash. At most
@@ -143,8 +144,8 @@ class WorldNodes {
   // Answers RankAsked.
   NodesEffects Answer(int rank, const std::optional<std::string>& data);
 
-  // Tells the other nodes that the world has ended here. WorldEnded follows if another one has said
-  // so before.
+  // Tells the other nodes that the world has ended here: at once, or when this node enters it.
+  // WorldEnded follows if another one has said so before.
   NodesEffects End(const WorldEnd& end);
 
   // Returns for which ranks of other nodes this node waits, for the user; "" if for none.
@@ -167,7 +168,9 @@ class WorldNodes {
     std::string token;  // empty: it has not come
     std::string name;
     std::string client;     // its launcher's
+    std::string view;       // the tokens that it sees
     bool left = false;      // its ranks have left MPI
+    bool gone = false;      // and then its launcher has ended
     std::string waits_for;  // its ranks for which others wait
   };
   struct Exchange {
@@ -187,15 +190,21 @@ class WorldNodes {
   void ReceivePart(int node, absl::string_view rest, const std::string& value);
   void ReceiveEnd(int node, const std::string& value);
   void ReceiveLoss(absl::string_view client);
+  // Answers the questions for data of this node's ranks. Nobody else will.
+  void AnswerForGoneNode(int node);
   void ReceiveQuestion(absl::string_view rest);
   void ReceiveData(int node, absl::string_view rest, absl::string_view value);
   // Does what has become due after an input.
   NodesEffects Settle(std::optional<absl::Time> now);
   void Form();
+  // Notes the tokens of all nodes, once they have come.
+  void LookAround();
   void Publish(const std::string& name, Exchange* exchange);
   // Returns the node's part in the exchange that is in progress, if it is whole and of this view.
   const Part* PartOf(int node, const Exchange& exchange) const;
   void EndIfComplete(const std::string& name, Exchange* exchange);
+  // Breaks the world if all ranks of a node have left MPI without the exchange.
+  void BreakIfLeft(const Exchange& exchange);
   void DeleteParts(const std::string& name, uint64_t number, size_t chunk_count);
   bool IsAwaited() const;
   std::string Describe(int node) const;
@@ -209,10 +218,11 @@ class WorldNodes {
   bool joined_ = false;
   bool left_ = false;
   bool formed_ = false;
-  std::string view_;            // the tokens of all nodes; empty until they have come
-  bool has_exchanged_ = false;  // an exchange has ended
-  bool ending_ = false;         // End() was called
-  bool over_ = false;           // WorldEnded, WorldBroken, or it ended here first
+  std::string view_;                   // the tokens of all nodes; empty until they have come
+  bool has_exchanged_ = false;         // an exchange has ended
+  bool ending_ = false;                // End() was called
+  std::optional<WorldEnd> early_end_;  // End() was called before Join()
+  bool over_ = false;                  // WorldEnded, WorldBroken, or it ended here first
   bool own_token_seen_ = false;
   std::string reported_;
   absl::Time next_report_ = absl::InfiniteFuture();

@@ -42,7 +42,8 @@ void Engine::Started(int local_rank) {
 
 std::optional<MpiFault> Engine::Ended(int local_rank, const ProcessEnd& end) {
   ended_[local_rank] = true;
-  return mpi_.Ended(local_rank, end);
+  // PMIx was asked seconds ago which ranks wait. Their fence may have ended.
+  return mpi_.Ended(local_rank, end, /*knows_waits=*/false);
 }
 
 // ---- Requests ----
@@ -97,15 +98,19 @@ void Engine::Init(const Request& request, int local_rank, absl::Time now) {
 // All ranks of this node that take part are there, as PMIx counts them: without those whose
 // connection is lost. A fence without them must not end, or the others would take it for whole.
 void Engine::Fence(const Request& request, absl::Time now) {
-  bool complete = true;
+  std::vector<int> living;
+  std::vector<int> ended;
   for (int i = 0; i < mpi_.local_size(); ++i) {
     const bool takes_part =
         request.ranks.empty() ||
         std::count(request.ranks.begin(), request.ranks.end(), mpi_.Number(i)) > 0;
-    if (takes_part && ended_[i]) complete = false;
+    if (takes_part) (ended_[i] ? ended : living).push_back(i);
   }
-  if (!complete) {
+  if (!ended.empty()) {
     held_.insert(request.ticket);
+    for (const int i : ended) {
+      if (!living.empty()) mpi_.MissFromBarrier(i, living[0]);
+    }
     return;
   }
   const std::vector<int> nodes = NodesOf(request.ranks);
@@ -119,8 +124,9 @@ void Engine::Fence(const Request& request, absl::Time now) {
     }
   }
   const std::string exchange = NameOfFence(request.ranks);
-  exchanges_[exchange] = {request.ticket, request.data};
-  effects_.push_back(BeginExchange{exchange, nodes, request.data});
+  std::deque<FenceOfNodes>& fences = exchanges_[exchange];
+  fences.push_back({request.ticket, nodes, request.data});
+  if (fences.size() == 1) effects_.push_back(BeginExchange{exchange, nodes, request.data});
 }
 
 std::vector<int> Engine::NodesOf(const std::vector<int>& ranks) const {
@@ -137,12 +143,19 @@ std::vector<int> Engine::NodesOf(const std::vector<int>& ranks) const {
 }
 
 Effects Engine::Exchanged(const std::string& exchange, const std::vector<std::string>& parts) {
-  const auto found = exchanges_.extract(exchange);
-  if (found.empty()) return {};
+  const auto found = exchanges_.find(exchange);
+  if (found == exchanges_.end()) return {};
+  std::deque<FenceOfNodes>& fences = found->second;
+  FenceOfNodes ended = std::move(fences.front());
+  fences.pop_front();
+  for (const std::string& part : parts) ended.data += part;
+  Reply(ended.ticket, true, std::move(ended.data));
+  if (!fences.empty()) {
+    effects_.push_back(BeginExchange{exchange, fences.front().nodes, fences.front().data});
+    return TakeEffects();
+  }
+  exchanges_.erase(found);
   if (exchange == kWholeWorld) mpi_.EndBarrier();
-  auto& [ticket, data] = found.mapped();
-  for (const std::string& part : parts) data += part;
-  Reply(ticket, true, std::move(data));
   return TakeEffects();
 }
 
@@ -170,7 +183,9 @@ Effects Engine::Fail(const std::string& why) {
 
 Effects Engine::Close() {
   for (void* ticket : std::exchange(held_, {})) Reply(ticket, false);
-  for (const auto& [name, exchange] : std::exchange(exchanges_, {})) Reply(exchange.first, false);
+  for (const auto& [name, fences] : std::exchange(exchanges_, {})) {
+    for (const FenceOfNodes& fence : fences) Reply(fence.ticket, false);
+  }
   for (const auto& [rank, ticket] : std::exchange(asked_, {})) Reply(ticket, false);
   next_look_ = absl::InfiniteFuture();
   return TakeEffects();

@@ -2,11 +2,11 @@
 #define MUSTER_CLIENT_LAUNCHER_PMIX_ENGINE_H_
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -103,6 +103,7 @@ class Engine {
   // Return what MpiRanks says.
   bool HasJoined(int local_rank) const { return mpi_.HasJoined(local_rank); }
   bool active() const { return mpi_.active(); }
+  bool AllHaveLeft() const { return mpi_.AllHaveLeft(); }
 
   // Returns when Warn() is due, else infinite future.
   absl::Time next_warning() const { return std::min(mpi_.next_warning(), next_look_); }
@@ -112,6 +113,13 @@ class Engine {
   std::string DescribeMissing() const;
 
  private:
+  // A fence of ranks of several nodes.
+  struct FenceOfNodes {
+    void* ticket;
+    std::vector<int> nodes;
+    std::string data;  // what this node contributes
+  };
+
   void Serve(const Request& request, int local_rank, absl::Time now);
   void Init(const Request& request, int local_rank, absl::Time now);
   void Fence(const Request& request, absl::Time now);
@@ -119,7 +127,8 @@ class Engine {
   std::vector<int> NodesOf(const std::vector<int>& ranks) const;
   void NoteWaiting(const std::vector<int>& ranks, absl::Time now);
   bool IsHere(int local_rank) const { return local_rank >= 0 && local_rank < mpi_.local_size(); }
-  int LocalRank(int rank) const { return rank - world_.first_rank; }
+  // Returns -1 for a rank of a node before this one, or for what is no rank.
+  int LocalRank(int rank) const { return rank < world_.first_rank ? -1 : rank - world_.first_rank; }
   void Reply(void* ticket, bool accepted, std::string data = "");
   Effects TakeEffects();
 
@@ -127,8 +136,8 @@ class Engine {
   MpiRanks mpi_;
   std::vector<bool> ended_;  // by local rank: its process
   std::set<void*> held_;     // tickets of fences that cannot end
-  // The exchanges in progress: the ticket, and what this node contributes.
-  std::map<std::string, std::pair<void*, std::string>> exchanges_;
+  // By the exchange. The first is in progress. Ranks that do not wait may have begun more.
+  std::map<std::string, std::deque<FenceOfNodes>> exchanges_;
   std::multimap<int, void*>
       asked_;  // tickets, by the rank of another node whose data are asked for
   absl::Time next_look_ = absl::InfiniteFuture();

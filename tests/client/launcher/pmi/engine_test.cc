@@ -191,6 +191,15 @@ TEST(EngineTest, ARankThatEndedBeforeABarrierIsBlamed) {
   EXPECT_EQ(ranks.said(), "without the barrier in which rank 0 waits for it");
 }
 
+TEST(EngineTest, ARankThatEndsAfterItsLastCallWhileOthersAreInABarrierIsBlamed) {
+  Ranks ranks(3);
+  ranks.InitAll(3);
+  for (const int rank : {0, 2}) ranks.Send(rank, "cmd=barrier_in\n");
+  ranks.Send(1, "cmd=finalize\n");
+  EXPECT_EQ(ranks.engine().Ended(1, kClean)->text,
+            "without the barrier in which ranks 0,2 wait for it");
+}
+
 // MPICH 5 waits in the node's shared memory, and not in a barrier.
 TEST(EngineTest, ARankThatEndedWithoutInitIsBlamedByTheNextInit) {
   Ranks ranks(2);
@@ -269,6 +278,14 @@ TEST(EngineTest, SpawnIsRefusedOnceForAllItsCommands) {
   EXPECT_THAT(ranks.Send(0, "cmd=get_appnum\n"), ElementsAre("cmd=appnum appnum=0"));
 }
 
+// With the smallest number there is, a sanitizer finds what else would not be seen.
+TEST(EngineTest, ASpawnOfFewerThanNoCommandsIsRefusedAtOnce) {
+  Ranks ranks(1);
+  ranks.InitAll(1);
+  EXPECT_THAT(ranks.Send(0, "mcmd=spawn\ntotspawns=-2147483648\nendcmd\n"),
+              ElementsAre("cmd=spawn_result rc=-1 msg=not_offered_by_muster_run"));
+}
+
 TEST(EngineTest, OtherVersionsAreRefused) {
   Ranks ranks(1);
   EXPECT_THAT(
@@ -302,6 +319,18 @@ TEST(EngineTest, ABrokenLineExpelsItsRank) {
   }
   Ranks ranks(1);
   EXPECT_THAT(ranks.Send(0, "cmd=barrier_in\n"), ElementsAre("(closed)"));
+}
+
+TEST(EngineTest, RanksThatHaveNotCalledInitHaveNotLeft) {
+  Ranks ranks(2);
+  EXPECT_FALSE(ranks.engine().AllHaveLeft());
+  ranks.Send(0, kInit);
+  ranks.Send(0, "cmd=finalize\n");
+  EXPECT_FALSE(ranks.engine().active());
+  EXPECT_FALSE(ranks.engine().AllHaveLeft());
+  ranks.Send(1, kInit);
+  ranks.Send(1, "cmd=finalize\n");
+  EXPECT_TRUE(ranks.engine().AllHaveLeft());
 }
 
 // ---- Several nodes ----

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -240,12 +241,27 @@ TEST(WorldNodesTest, KeysOfAnEarlierRunDoNotCount) {
   world[0].Join();
   world.Begin(0, "a");  // node 1 seems to be there
   world.ReadAll();
-  EXPECT_THAT(world[0].TakeHappened(), ElementsAre("formed new0"));
+  EXPECT_THAT(world[0].TakeHappened(), IsEmpty());
+  EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1 (node n1)");
   world[1].Join();
   world.Begin(1, "b");
   world.ReadAll();
+  EXPECT_THAT(world[0].TakeHappened(), ElementsAre("formed new0", "barrier"));
   EXPECT_THAT(world[0].parts, ElementsAre("b"));
   EXPECT_THAT(world[1].parts, ElementsAre("a"));
+}
+
+// The name is that of node 0's launcher. It must not be an earlier one's, for the ranks of any
+// node.
+TEST(WorldNodesTest, AllNodesKnowTheWorldByTheNameOfALauncherThatIsThere) {
+  World world({1, 1});
+  world.store.changes.push_back({"node/0", "killed 1,1 - client-killed n0"});
+  world[1].Join();
+  world[1].ReadAll();
+  EXPECT_THAT(world[1].happened, IsEmpty());
+  world[0].Join();
+  world.ReadAll();
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(world[i].happened, ElementsAre("formed t0"));
 }
 
 TEST(WorldNodesTest, ALauncherThatIsStartedAgainBreaksTheWorld) {
@@ -281,6 +297,47 @@ TEST(WorldNodesTest, OtherSizesAreTold) {
   EXPECT_THAT(first.happened,
               ElementsAre(StartsWith("broken: the nodes have 1,1 ranks by the flags of node n1, "
                                      "and 2,2 by those of this one")));
+}
+
+// Every client of the store can set the keys.
+TEST(WorldNodesTest, TextsOfOtherNodesAreMadePrintable) {
+  World world({1, 1});
+  world.store.changes.push_back({"node/1", "t1 1,1 - client n\x1b[2J"});
+  world[0].Join();
+  world.ReadAll();
+  world.Begin(0, "");
+  EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1 (node n?[2J)");
+  world.store.changes.push_back({"wait/1", "rank 1\nand more"});
+  world.ReadAll();
+  EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1?and more");
+  world.store.changes.push_back({"end/1", "t1 - \nrank 1 ended\n\x07" + std::string(9000, 'x')});
+  world.ReadAll();
+  ASSERT_THAT(world[0].happened, SizeIs(1));
+  EXPECT_THAT(world[0].happened[0], StartsWith("ended -1 rank 1 ended??xxx"));
+  EXPECT_LT(world[0].happened[0].size(), 5000u);
+}
+
+// Every client of the store can set the keys, also those of a part that has come.
+TEST(WorldNodesTest, APartMayChangeBeforeAllPartsHaveCome) {
+  for (const bool other_view : {true, false}) {
+    World world({1, 1, 1});
+    world.Join();
+    for (int i = 0; i < 2; ++i) world.Begin(i, "first");
+    world.ReadAll();
+    const std::string part = world.store.Keys().at("part/1/barrier/1/0");
+    const std::string changed =
+        other_view ? "other 1 *\nfirst" : absl::StrReplaceAll(part, {{" 1 *", " 2 *"}});
+    world.store.changes.push_back({"part/1/barrier/1/0", changed});
+    world[0].ReadAll();
+    world.Begin(2, "last");
+    world[0].ReadAll();
+    EXPECT_THAT(world[0].happened, IsEmpty());
+    EXPECT_EQ(world[0].nodes.DescribeMissing(), "rank 1 (node n1)");
+    world.store.changes.push_back({"part/1/barrier/1/0", part});
+    world[0].ReadAll();
+    EXPECT_THAT(world[0].happened, ElementsAre("barrier"));
+    EXPECT_THAT(world[0].parts, ElementsAre("first", "last"));
+  }
 }
 
 TEST(WorldNodesTest, ALostLauncherEndsTheWorld) {
@@ -320,18 +377,33 @@ TEST(WorldNodesTest, ALauncherThatIsLostBeforeTheWorldIsFormedHasNotCome) {
   }
 }
 
+TEST(WorldNodesTest, ANodeThatHasLeftWithoutABarrierBreaksTheWorld) {
+  World world({1, 2});
+  world.Join();
+  for (int i = 0; i < 2; ++i) world.Begin(i, "");
+  world.ReadAll();
+  world[0].TakeHappened();
+  world[1].Carry(world[1].nodes.Leave());
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened, IsEmpty());
+  world.Begin(0, "");
+  EXPECT_THAT(world[0].happened,
+              ElementsAre("broken: ranks 1-2 (node n1) have left MPI without a barrier in which "
+                          "ranks of this node wait for them"));
+}
+
 // ---- Ends ----
 
 TEST(WorldNodesTest, TheFirstEndReachesAllNodes) {
   World world({1, 1, 1});
   world.Join();
-  world[1].Carry(world[1].nodes.End({"rank 1 is gone\nfor good"}));
+  world[1].Carry(world[1].nodes.End({"rank 1 is gone for good"}));
   world[2].Carry(world[2].nodes.End({"rank 2 has an error", 7}));  // a consequence
   EXPECT_FALSE(world[2].nodes.settled());
   world.ReadAll();
-  EXPECT_THAT(world[0].happened, ElementsAre("ended -1 rank 1 is gone\nfor good"));
+  EXPECT_THAT(world[0].happened, ElementsAre("ended -1 rank 1 is gone for good"));
   EXPECT_THAT(world[1].happened, IsEmpty());
-  EXPECT_THAT(world[2].happened, ElementsAre("ended -1 rank 1 is gone\nfor good"));
+  EXPECT_THAT(world[2].happened, ElementsAre("ended -1 rank 1 is gone for good"));
   EXPECT_TRUE(world[1].nodes.settled() && world[2].nodes.settled());
 }
 
@@ -354,6 +426,20 @@ TEST(WorldNodesTest, ARestartReachesAllNodes) {
 TEST(WorldNodesTest, ANodeThatHasNotJoinedSaysNothing) {
   World world({1, 1});
   EXPECT_THAT(world[0].nodes.End({"rank 0 is gone"}), IsEmpty());
+}
+
+// A rank has failed outside of MPI. Before its launcher ends another one, that calls MPI_Init().
+TEST(WorldNodesTest, ANodeThatJoinsAfterItsEndSaysSo) {
+  World world({1, 1});
+  world[0].Join();
+  world[1].Carry(world[1].nodes.End({"rank 1 is gone", 3}));
+  world[1].Carry(world[1].nodes.End({"rank 2 is gone, too"}));
+  EXPECT_TRUE(world[1].nodes.settled());
+  world[1].Join();
+  EXPECT_FALSE(world[1].nodes.settled());
+  world.ReadAll();
+  EXPECT_THAT(world[0].happened, ElementsAre("ended 3 rank 1 is gone"));
+  EXPECT_TRUE(world[1].nodes.settled());
 }
 
 // ---- Waits ----
@@ -414,6 +500,18 @@ TEST(WorldNodesTest, RanksOfThisNodeAndUnknownOnesHaveNoData) {
   world[0].Carry(world[0].nodes.Ask(0));
   world[0].Carry(world[0].nodes.Ask(7));
   EXPECT_THAT(world[0].happened, ElementsAre("answered 0 (none)", "answered 7 (none)"));
+}
+
+TEST(WorldNodesTest, RanksOfALauncherThatHasEndedHaveNoData) {
+  World world({1, 2});
+  world.Join();
+  world[0].Carry(world[0].nodes.Ask(1));
+  world[1].Carry(world[1].nodes.Leave());
+  world[0].Carry(world[0].nodes.LoseClient("client-t1"));
+  world[0].ReadAll();
+  EXPECT_THAT(world[0].TakeHappened(), ElementsAre("answered 1 (none)"));
+  world[0].Carry(world[0].nodes.Ask(2));
+  EXPECT_THAT(world[0].happened, ElementsAre("answered 2 (none)"));
 }
 
 // Nodes read with random delays, and miss changes that are overtaken, as watches do. What must

@@ -1,6 +1,7 @@
 // Tests of pmix::Engine: what ranks are answered, fences, waits, and what it makes of broken ranks.
 #include "client/launcher/pmix/engine.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ const absl::Time kStart = absl::UnixEpoch();
 class Ranks {
  public:
   // The first node of several, or the only one.
-  explicit Ranks(int size, std::vector<int> ranks_of_nodes = {})
-      : engine_({0, size, "n0", "world", std::move(ranks_of_nodes)}) {}
+  explicit Ranks(int size, std::vector<int> ranks_of_nodes = {}, int first_rank = 0)
+      : engine_({first_rank, size, "n0", "world", std::move(ranks_of_nodes)}) {}
 
   // Returns the answers, in words.
   std::vector<std::string> Send(Request request, absl::Time now = kStart) {
@@ -128,6 +129,18 @@ TEST(PmixEngineTest, AFenceWithoutAnEndedRankDoesNotEnd) {
   EXPECT_THAT(ranks.Close(), ElementsAre("no "));
 }
 
+TEST(PmixEngineTest, ARankThatEndedBeforeAFenceIsBlamed) {
+  for (const std::vector<int>& fence : {std::vector<int>(), std::vector<int>({1, 2})}) {
+    Ranks ranks(3);
+    ranks.InitAll(3);
+    ranks.Send(kMusterPmixFinalize, 1);
+    EXPECT_EQ(ranks.engine().Ended(1, kClean), std::nullopt);
+    EXPECT_THAT(
+        ranks.Fence("a", fence),
+        ElementsAre(MatchesRegex("blame: without the barrier in which rank [02] waits for it")));
+  }
+}
+
 TEST(PmixEngineTest, TheDataOfOtherNodesIsNotFound) {
   Ranks ranks(1);
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 5), ElementsAre("no "));
@@ -216,6 +229,14 @@ TEST(PmixEngineTest, ALongFenceIsAnnounced) {
   EXPECT_THAT(ranks.Warn(seen + absl::Seconds(20)), ElementsAre("look"));
 }
 
+TEST(PmixEngineTest, ARankMayEndSoonAfterAFenceInWhichOthersWereSeen) {
+  Ranks ranks(2);
+  ranks.InitAll(2);
+  ranks.Waiting({0}, kStart);
+  ranks.Send(kMusterPmixFinalize, 1);
+  EXPECT_EQ(ranks.engine().Ended(1, kClean), std::nullopt);
+}
+
 TEST(PmixEngineTest, NobodyLooksWhenNoRankIsInMpi) {
   Ranks ranks(2);
   EXPECT_EQ(ranks.engine().next_warning(), absl::InfiniteFuture());
@@ -262,6 +283,18 @@ TEST(PmixEngineTest, AFenceOfSomeRanksIsAnExchangeOfTheirNodes) {
   EXPECT_THAT(ranks.Close(), ElementsAre("no "));
 }
 
+// By PMIx_Fence_nb().
+TEST(PmixEngineTest, FencesOfTheSameRanksFollowEachOther) {
+  Ranks ranks(1, {1, 1});
+  ranks.InitAll(1);
+  EXPECT_THAT(ranks.Fence("a"), ElementsAre("fence of 0,1: a"));
+  EXPECT_THAT(ranks.Fence("b"), IsEmpty());
+  EXPECT_THAT(ranks.Fence("c"), IsEmpty());
+  EXPECT_THAT(ranks.Exchanged("fence", {"A"}), ElementsAre("yes aA", "fence of 0,1: b"));
+  EXPECT_THAT(ranks.Exchanged("fence", {"B"}), ElementsAre("yes bB", "fence of 0,1: c"));
+  EXPECT_THAT(ranks.Close(), ElementsAre("no "));
+}
+
 TEST(PmixEngineTest, TheDataOfARankOfAnotherNodeAreAskedForOnce) {
   Ranks ranks(2, {2, 1});
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 2), ElementsAre("ask 2"));
@@ -271,6 +304,14 @@ TEST(PmixEngineTest, TheDataOfARankOfAnotherNodeAreAskedForOnce) {
   EXPECT_THAT(ranks.Answered(2, std::nullopt), ElementsAre("no "));
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 1), ElementsAre("no "));
   EXPECT_THAT(ranks.Send(kMusterPmixModex, 3), ElementsAre("no "));
+}
+
+// A sanitizer finds what else would not be seen. A rank may name any number in PMIx_Get().
+TEST(PmixEngineTest, TheDataOfNoRankAreNotFound) {
+  Ranks ranks(1, {1, 1}, /*first_rank=*/1);
+  for (const int rank : {std::numeric_limits<int>::min(), -1, std::numeric_limits<int>::max()}) {
+    EXPECT_THAT(ranks.Send(kMusterPmixModex, rank), ElementsAre("no "));
+  }
 }
 
 TEST(PmixEngineTest, TheDataOfARankOfThisNodeAreTold) {
