@@ -206,8 +206,10 @@ absl::Status Server::Listen(const ServerOptions& options) {
   const HostPort requested = address_;
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return ExplainListenFailure(requested);
-  grpc_->GetHealthCheckService()->SetServingStatus(v1::CoordinatorService::service_full_name(),
-                                                   true);
+  for (const char* const service :
+       {v1::CoordinatorService::service_full_name(), v1::StoreService::service_full_name()}) {
+    grpc_->GetHealthCheckService()->SetServingStatus(service, true);
+  }
   return absl::OkStatus();
 }
 

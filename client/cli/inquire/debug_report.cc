@@ -14,6 +14,7 @@
 #include "client/cli/text/text_table.h"
 #include "client/launcher/outcome/rank_ranges.h"
 #include "client/observe/bundle/bundle_folder.h"
+#include "common/names/store_waits.h"
 #include "common/rpc/process_condition.h"
 #include "common/rpc/wire_condition.h"
 #include "common/text/reflow.h"
@@ -55,7 +56,8 @@ std::string ProcessKey(const std::string& node, int64_t pid) {
   return absl::StrCat(node, " ", pid);
 }
 
-// Finds the member that an observation is about: by rank, or by process if there are no ranks yet.
+// Finds the member that an observation is about, by rank, or by process if there are no ranks yet;
+// and what a member waits in.
 class MemberIndex {
  public:
   explicit MemberIndex(const GetStatusResponse& status) {
@@ -65,6 +67,9 @@ class MemberIndex {
       const std::string& host = member.member().hostname();
       Add(ProcessKey(node, member.member().pid()), &member);
       if (host != node) Add(ProcessKey(host, member.member().pid()), &member);
+    }
+    for (const muster::v1::StoreWaiters& waiters : status.store_waits()) {
+      for (const uint32_t rank : waiters.ranks()) missing_in_store_.emplace(rank, waiters.what());
     }
   }
 
@@ -78,6 +83,17 @@ class MemberIndex {
     return found == by_process_.end() ? nullptr : found->second;
   }
 
+  // Returns the parked call, or else "the store (key 'a' has not been set)". Empty if the member
+  // waits in neither.
+  std::string WaitOf(const MemberStatus& member) const {
+    if (!member.waiting_in().empty()) {
+      return std::string(absl::StripSuffix(member.waiting_in(), " of the world"));
+    }
+    const auto missing = missing_in_store_.find(member.rank());
+    const bool in_store = member.has_rank() && missing != missing_in_store_.end();
+    return in_store ? DescribeWaitInStore(missing->second) : "";
+  }
+
  private:
   // Containers on one host may share a node name and use the same process ids.
   void Add(const std::string& process, const MemberStatus* member) {
@@ -87,6 +103,7 @@ class MemberIndex {
 
   std::map<uint32_t, const MemberStatus*> by_rank_;
   std::map<std::string, const MemberStatus*> by_process_;
+  std::map<uint32_t, std::string> missing_in_store_;  // by rank; of the longest wait
 };
 
 // Returns "in read() of /data/shard-7".
@@ -121,7 +138,8 @@ struct Row {
   std::string waits_in;
 };
 
-Row RowOf(const RankObservation& observation, const std::string& node, const MemberStatus* member) {
+Row RowOf(const RankObservation& observation, const std::string& node, const MemberIndex& members) {
+  const MemberStatus* const member = members.Find(observation, node);
   Row row;
   if (observation.has_rank()) {
     row.ranks = {static_cast<int>(observation.rank())};
@@ -133,9 +151,7 @@ Row RowOf(const RankObservation& observation, const std::string& node, const Mem
   row.state = StateText(FromWire(observation.condition()));
   row.activity = DescribeObservation(observation);
   row.duration = DurationText(observation);
-  if (member != nullptr) {
-    row.waits_in = ReplaceUnprintable(absl::StripSuffix(member->waiting_in(), " of the world"));
-  }
+  if (member != nullptr) row.waits_in = ReplaceUnprintable(members.WaitOf(*member));
   return row;
 }
 
@@ -151,7 +167,7 @@ std::vector<Row> RowsOf(const GetInquiryResponse& inquiry, const GetStatusRespon
   for (const LauncherReport& report : inquiry.reports()) {
     const std::string& node = report.launcher().node();
     for (const RankObservation& observation : report.ranks()) {
-      rows.push_back(RowOf(observation, node, members.Find(observation, node)));
+      rows.push_back(RowOf(observation, node, members));
     }
   }
   std::stable_sort(rows.begin(), rows.end(), ComesBefore);

@@ -19,6 +19,7 @@
 #include "client/launcher/outcome/rank_ranges.h"
 #include "common/names/node_names.h"
 #include "common/names/operation_names.h"
+#include "common/names/store_waits.h"
 #include "common/text/reflow.h"
 #include "common/text/utf8.h"
 
@@ -247,24 +248,11 @@ std::string Verdict(const GetStatusResponse& status, int width) {
 
 // Returns "ranks 3,5 and the launcher of n1 have waited 41.0s: key 'k' has not been set".
 std::string StoreWait(const muster::v1::StoreWaiters& waiters, const NodeNames& names) {
-  std::vector<std::string> who;
-  if (!waiters.ranks().empty()) {
-    who.push_back(
-        absl::StrCat(waiters.ranks_size() == 1 ? "rank " : "ranks ", Ranks(waiters.ranks())));
-  }
-  if (!waiters.launcher_nodes().empty()) {
-    std::vector<std::string> nodes;
-    for (const std::string& node : waiters.launcher_nodes()) nodes.push_back(names.NameOf(node));
-    who.push_back(absl::StrCat(nodes.size() == 1 ? "the launcher of " : "the launchers of ",
-                               absl::StrJoin(nodes, ", ")));
-  }
-  if (waiters.others() == 1) who.emplace_back("a process without a rank");
-  if (waiters.others() > 1) {
-    who.push_back(absl::StrCat(waiters.others(), " processes without a rank"));
-  }
-  const uint32_t number = waiters.ranks_size() + waiters.launcher_nodes_size() + waiters.others();
-  return absl::StrCat(absl::StrJoin(who, " and "), number > 1 ? " have" : " has", " waited ",
-                      BriefDuration(FromProto(waiters.age())), ": ", waiters.what());
+  std::vector<std::string> nodes;
+  for (const std::string& node : waiters.launcher_nodes()) nodes.push_back(names.NameOf(node));
+  return absl::StrCat(DescribeStoreClients({waiters.ranks().begin(), waiters.ranks().end()}, nodes,
+                                           waiters.others()),
+                      " ", BriefDuration(FromProto(waiters.age())), ": ", waiters.what());
 }
 
 std::string StoreWaits(const GetStatusResponse& status, const NodeNames& names, int width) {

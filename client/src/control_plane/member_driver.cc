@@ -1,6 +1,7 @@
 #include "client/src/control_plane/member_driver.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -10,6 +11,13 @@
 #include "common/process/start_thread.h"
 
 namespace muster::internal {
+namespace {
+
+// A loss may be noticed that much later. No other member waits for what this member receives.
+constexpr PollingTurns::Pauses kPauses = {std::chrono::milliseconds(20),
+                                          std::chrono::milliseconds(20)};
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<MemberDriver>> MemberDriver::Start(
     MemberOptions options, std::unique_ptr<Transport> transport, const FanInTimes& times) {
@@ -32,6 +40,7 @@ MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> tra
       }()),
       fan_in_(times),
       turns_(
+          kPauses,
           [this](PollingTurns::How how) {
             how == PollingTurns::How::kNow ? transport_->PollNow() : transport_->Poll();
           },

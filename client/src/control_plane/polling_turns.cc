@@ -1,15 +1,12 @@
 #include "client/src/control_plane/polling_turns.h"
 
-#include <chrono>
+#include <algorithm>
 
 namespace muster::internal {
 namespace {
 
-// How long the stand-in pauses after a call of the program. Events in the pause are handled that
-// much later.
-constexpr std::chrono::milliseconds kStandInDelay(20);
-// The pause while a thread waits for a change (AwaitingChange).
-constexpr std::chrono::milliseconds kStandInDelayForChanges(5);
+// The longest pause while a thread waits for a change (AwaitingChange).
+constexpr std::chrono::microseconds kPauseForChanges(5000);
 // Longer calls may cost one extra wake-up at their end.
 constexpr std::chrono::seconds kLongPoll(1);
 
@@ -41,7 +38,6 @@ void PollingTurns::Take(Lock* lock, Waiter* waiter, How how) {
   taken_ = true;
   poller_ = waiter;
   poller_thread_ = std::this_thread::get_id();
-  if (waiter != nullptr) ++polls_;
   lock->unlock();
   poll_(how);
   lock->lock();
@@ -56,29 +52,32 @@ void PollingTurns::Pass() {
 
 void PollingTurns::StandIn(Lock* lock, absl::FunctionRef<bool()> stopping) {
   uint64_t visits = 0;
-  uint64_t polls = 0;
   SteadyTime called_at;
+  std::chrono::microseconds pause = pauses_.shortest;
   while (!stopping()) {
     const bool recently_called = std::exchange(visits, visits_) != visits_;
-    const bool recently_polled = std::exchange(polls, polls_) != polls_;
     if (recently_called) called_at = SteadyClock::now();
-    if (!recently_called && !taken_) {
-      Take(lock, nullptr, How::kUntilWoken);
+    const bool no_thread_waits = !taken_ && queue_.empty();
+    if (no_thread_waits) {
+      Take(lock, nullptr, recently_called ? How::kNow : How::kUntilWoken);
       Pass();
-    } else if (SteadyClock::now() - called_at < kLongPoll) {
-      // Threads wait in shared memory for calls that other members sent, so none of them polls.
-      if (!recently_polled && !taken_) {
-        Take(lock, nullptr, How::kNow);
-        Pass();
-      }
-      stand_in_wakes_.wait_for(*lock,
-                               awaiting_changes_ > 0 ? kStandInDelayForChanges : kStandInDelay);
+      pause = pauses_.shortest;
+      if (!recently_called) continue;
+    }
+    if (SteadyClock::now() - called_at < kLongPoll) {
+      Pause(lock, pause);
+      pause = std::min(2 * pause, pauses_.longest);
     } else {
       stand_in_sleeps_ = true;
       stand_in_wakes_.wait(*lock, [&] { return stopping() || visits_ != visits; });
       stand_in_sleeps_ = false;
     }
   }
+}
+
+void PollingTurns::Pause(Lock* lock, std::chrono::microseconds pause) {
+  const bool awaits_change = awaiting_changes_ > 0;
+  stand_in_wakes_.wait_for(*lock, awaits_change ? std::min(pause, kPauseForChanges) : pause);
 }
 
 }  // namespace muster::internal

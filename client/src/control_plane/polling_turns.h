@@ -1,6 +1,7 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_POLLING_TURNS_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_POLLING_TURNS_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -18,9 +19,8 @@ namespace muster::internal {
 //
 // A thread of the program that waits for its call polls meanwhile, so it takes its own answer
 // without a thread switch. If several threads wait, one of them polls for all. The stand-in, a
-// thread that only polls, does so while no thread of the program waits. It leaves a short pause
-// after each call: if it polled at once, it would take the answers of a program that makes one call
-// after another.
+// thread that only polls, does so while no thread of the program waits. It pauses after each call:
+// if it polled at once, it would take the answers of a program that makes one call after another.
 //
 // Call everything under the owner's lock, which is released while a thread waits. Test:
 // tests/client/control_plane/polling_turns_test.cc.
@@ -32,10 +32,24 @@ class PollingTurns {
     kNow,         // only events that are already there
   };
 
+  // How long the stand-in pauses while the program makes calls. At the end of a pause it handles
+  // the events that have come, unless a thread of the program waits and so handles them. If no call
+  // was made in the pause, the stand-in goes on to poll.
+  //
+  // Each pause is twice as long as the one before while they end in a call: a program that makes
+  // one call after another is seldom between them. A pause that ends between two calls is followed
+  // by the shortest: the program computes, and other members may wait for what it has not yet
+  // handled.
+  struct Pauses {
+    std::chrono::microseconds shortest;
+    std::chrono::microseconds longest;
+  };
+
   // `poll` runs without the lock, and must return soon after a wake-up. `polled` runs under the
   // lock after each poll, when the turn is free again, and may release the lock meanwhile.
-  PollingTurns(std::function<void(How)> poll, std::function<void(Lock*)> polled)
-      : poll_(std::move(poll)), polled_(std::move(polled)) {}
+  PollingTurns(const Pauses& pauses, std::function<void(How)> poll,
+               std::function<void(Lock*)> polled)
+      : pauses_(pauses), poll_(std::move(poll)), polled_(std::move(polled)) {}
 
   // A thread of the program that waits.
   class Waiter {
@@ -79,7 +93,10 @@ class PollingTurns {
   void Take(Lock* lock, Waiter* waiter, How how);
   // Wakes a queued thread if no thread polls.
   void Pass();
+  // Blocks the stand-in for this time, or until WakeStandIn().
+  void Pause(Lock* lock, std::chrono::microseconds pause);
 
+  const Pauses pauses_;
   const std::function<void(How)> poll_;
   const std::function<void(Lock*)> polled_;
 
@@ -89,7 +106,6 @@ class PollingTurns {
   std::thread::id poller_thread_;  // the thread that polls now or polled last
   std::list<Waiter*> queue_;       // threads that wait while another one polls
   uint64_t visits_ = 0;            // how often threads of the program have begun or ended a wait
-  uint64_t polls_ = 0;             // how often threads of the program have polled
   bool stand_in_sleeps_ = false;   // until a thread of the program begins or ends a wait
   int awaiting_changes_ = 0;
   std::condition_variable stand_in_wakes_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -11,6 +12,14 @@
 #include "common/process/start_thread.h"
 
 namespace muster::internal {
+namespace {
+
+// Other clients' operations wait for this client's confirmations, so a program that computes
+// between its calls gets the shortest pause.
+constexpr PollingTurns::Pauses kPauses = {std::chrono::milliseconds(1),
+                                          std::chrono::milliseconds(8)};
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<StoreDriver>> StoreDriver::Start(
     StoreClientOptions options, std::unique_ptr<StoreTransport> transport) {
@@ -18,16 +27,21 @@ absl::StatusOr<std::shared_ptr<StoreDriver>> StoreDriver::Start(
   if (!log.ok()) return log.status();
   std::shared_ptr<StoreDriver> driver(
       new StoreDriver(std::move(options), std::move(transport), *std::move(log)));
-  absl::StatusOr<std::thread> thread =
-      StartThread("talk to the job's store", [raw = driver.get()] { raw->RunThread(); });
-  if (!thread.ok()) return thread.status();
-  driver->thread_ = *std::move(thread);
+  absl::StatusOr<std::thread> stand_in =
+      StartThread("talk to the job's store", [raw = driver.get()] { raw->StandIn(); });
+  if (!stand_in.ok()) return stand_in.status();
+  driver->stand_in_ = *std::move(stand_in);
   return driver;
 }
 
 StoreDriver::StoreDriver(StoreClientOptions options, std::unique_ptr<StoreTransport> transport,
                          std::unique_ptr<LogWriter> log)
-    : transport_(std::move(transport)), log_(std::move(log)), core_(std::move(options)) {}
+    : transport_(std::move(transport)),
+      log_(std::move(log)),
+      core_(std::move(options)),
+      turns_(
+          kPauses, [this](PollingTurns::How how) { Poll(how); },
+          [this](Lock* lock) { EndPoll(lock); }) {}
 
 StoreDriver::~StoreDriver() {
   constexpr absl::Duration kPatience = absl::Seconds(1);
@@ -36,9 +50,10 @@ StoreDriver::~StoreDriver() {
     Lock lock(mutex_);
     stopping_ = true;
     leaves_by_ = After(SteadyClock::now(), kPatience);
+    turns_.WakeStandIn();
   }
   transport_->Wake();
-  if (thread_.joinable()) thread_.join();
+  if (stand_in_.joinable()) stand_in_.join();
   transport_.reset();  // ends its callbacks, which use all other fields
 }
 
@@ -61,7 +76,7 @@ absl::StatusOr<v1::StoreAnswer> StoreDriver::Call(v1::StoreOperation operation,
       Run([id](StoreClientCore& core, SteadyTime at) { return core.Cancel(at, id); });
     });
     lock.lock();
-    waiter.wakes.wait(lock, [&waiter] { return waiter.answer.has_value(); });
+    turns_.Await(&lock, &waiter, [&waiter] { return waiter.answer.has_value(); });
     lock.unlock();
   }
   if (!waiter.answer->ok()) log_->AwaitWritten();
@@ -140,7 +155,7 @@ void StoreDriver::Apply(StoreEffects effects) {
     notifier_->Notify(watch, std::move(event));
   }
   for (StoreCompletion& completion : effects.completions) Complete(std::move(completion));
-  if (!stopping_ && core_.NextDeadline() < polls_until_) transport_->Wake();
+  if (is_polling_ && !stopping_ && core_.NextDeadline() < polls_until_) transport_->Wake();
 }
 
 void StoreDriver::Complete(StoreCompletion completion) {
@@ -149,7 +164,7 @@ void StoreDriver::Complete(StoreCompletion completion) {
   const auto waiter = waiters_.extract(completion.id);
   if (waiter.empty()) return notifier_->Notify(completion.id, completion.answer.status());
   waiter.mapped()->answer = std::move(completion.answer);
-  waiter.mapped()->wakes.notify_one();
+  if (turns_.Notify(waiter.mapped())) transport_->Wake();
 }
 
 void StoreDriver::Drain(Lock* lock) {
@@ -186,24 +201,31 @@ void StoreDriver::Do(const LeaveStoreStream& leave) { transport_->FinishSending(
 void StoreDriver::Do(const CancelStoreStream& cancel) { transport_->Cancel(cancel.attempt); }
 void StoreDriver::Do(const WarnOfStore& line) { log_->Add({LogLevel::kWarning, line.line}); }
 
-void StoreDriver::RunThread() {
+void StoreDriver::Poll(PollingTurns::How how) {
+  how == PollingTurns::How::kNow ? transport_->PollNow() : transport_->Poll(BeginPoll());
+}
+
+SteadyTime StoreDriver::BeginPoll() {
+  const Lock lock(mutex_);
+  is_polling_ = true;
+  // Keeps an earlier time, although its operation has ended. Otherwise the next operation would
+  // have to wake the thread for its own time-out.
+  if (polls_until_ <= SteadyClock::now()) polls_until_ = SteadyTime::max();
+  polls_until_ = std::min(polls_until_, core_.NextDeadline());
+  return stopping_ ? std::min(polls_until_, leaves_by_) : polls_until_;
+}
+
+void StoreDriver::EndPoll(Lock* lock) {
+  is_polling_ = false;
+  const SteadyTime now = SteadyClock::now();
+  if (core_.NextDeadline() <= now) Apply(core_.Tick(now));
+  Drain(lock);
+}
+
+void StoreDriver::StandIn() {
   Lock lock(mutex_);
-  SteadyTime until = SteadyTime::min();
-  while (!MayEnd(SteadyClock::now())) {
-    polls_until_ = SteadyTime::min();  // the thread is awake, and needs no wake-up
-    const SteadyTime now = SteadyClock::now();
-    if (core_.NextDeadline() <= now) Apply(core_.Tick(now));
-    Drain(&lock);
-    // Keeps an earlier time, although its operation has ended. Otherwise the next operation would
-    // have to wake the thread for its own time-out.
-    const SteadyTime kept = until > now ? until : SteadyTime::max();
-    until = std::min(kept, core_.NextDeadline());
-    if (stopping_) until = std::min(until, leaves_by_);
-    polls_until_ = until;
-    lock.unlock();
-    transport_->Poll(until);
-    lock.lock();
-  }
+  turns_.StandIn(
+      &lock, [this] { return stopping_ && (streams_ == 0 || SteadyClock::now() >= leaves_by_); });
 }
 
 }  // namespace muster::internal

@@ -1,7 +1,6 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_STORE_DRIVER_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_STORE_DRIVER_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/src/control_plane/log_writer.h"
+#include "client/src/control_plane/polling_turns.h"
 #include "client/src/control_plane/store_plane.h"
 #include "client/src/control_plane/store_transport.h"
 #include "client/src/control_plane/watch_notifier.h"
@@ -27,13 +27,15 @@ namespace muster::internal {
 // time, carries out its effects, and lets threads of the program wait for their operations. It
 // decides nothing. Thread-safe.
 //
-// A thread of its own always polls the transport. Threads of the program do not, unlike with
-// MemberDriver: this process holds entries for others, whose operations wait for its confirmations.
-// A second thread runs the callbacks of watches, from the first watch on. A third one writes the
-// log. Test: tests/client/control_plane/store_driver_test.cc, with a fake transport.
+// A thread of the program that waits for its operation polls the transport meanwhile
+// (PollingTurns). The stand-in, a thread that only polls, does so while no thread of the program
+// waits: for operations that were begun, for watches, and because this process holds entries for
+// others, whose operations wait for its confirmations. So its pauses are short. Another thread runs
+// the callbacks of watches, from the first watch on. A third one writes the log. Test:
+// tests/client/control_plane/store_driver_test.cc, with a fake transport.
 class StoreDriver final : public StorePlane, public std::enable_shared_from_this<StoreDriver> {
  public:
-  // Starts the thread. Returns RESOURCE_EXHAUSTED, with nothing sent, if the process cannot get
+  // Starts the stand-in. Returns RESOURCE_EXHAUSTED, with nothing sent, if the process cannot get
   // threads. The first operation or watch opens a stream.
   static absl::StatusOr<std::shared_ptr<StoreDriver>> Start(
       StoreClientOptions options, std::unique_ptr<StoreTransport> transport);
@@ -44,9 +46,10 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
 
   absl::StatusOr<v1::StoreAnswer> Call(v1::StoreOperation operation,
                                        const CallOptions& options) override;
-  // Begins an operation, and returns its id at once. Calls `done` once, under the driver's
-  // lock: it must not block, nor call the driver. Only the operation's own wait_timeout limits its
-  // wait, and not the time while the coordinator is away. Errors: as StoreClientCore::Begin().
+  // Begins an operation, and returns its id at once. Calls `done` once, under the driver's lock: it
+  // must not block, nor call the driver. The stand-in polls for the answer, without pauses if no
+  // thread uses Call(). Only the operation's own wait_timeout limits its wait, and not the time
+  // while the coordinator is away. Errors: as StoreClientCore::Begin().
   using Done = std::function<void(absl::StatusOr<v1::StoreAnswer> answer)>;
   StoreCallId Begin(v1::StoreOperation operation, Done done);
   // Gives up an operation that was begun. Ignores others.
@@ -61,10 +64,9 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   void Close(const absl::Status& why) override;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = PollingTurns::Lock;
   // A thread of the program that waits for the end of its operation.
-  struct Waiter {
-    std::condition_variable wakes;
+  struct Waiter : PollingTurns::Waiter {
     std::optional<absl::StatusOr<v1::StoreAnswer>> answer;
   };
 
@@ -90,9 +92,14 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   void Do(const CancelStoreStream& cancel);
   void Do(const WarnOfStore& line);
 
-  void RunThread();
-  // Returns whether the thread may end: no stream is left, or it has waited for long enough.
-  bool MayEnd(SteadyTime now) const { return stopping_ && (streams_ == 0 || now >= leaves_by_); }
+  // Polls once, at most until the next time-out. Without the lock.
+  void Poll(PollingTurns::How how);
+  // Notes that a poll begins, and returns when it must end.
+  SteadyTime BeginPoll();
+  // Notes that the poll has ended, and does what is due.
+  void EndPoll(Lock* lock);
+  // Runs the stand-in until no stream is left, or it has waited for long enough.
+  void StandIn();
 
   std::unique_ptr<StoreTransport> transport_;
   const std::unique_ptr<LogWriter> log_;
@@ -107,11 +114,13 @@ class StoreDriver final : public StorePlane, public std::enable_shared_from_this
   std::deque<StoreOutput> outbox_;
   bool draining_ = false;
   int streams_ = 0;                             // that have not ended
-  SteadyTime polls_until_ = SteadyTime::max();  // when the thread looks at the time again
+  bool is_polling_ = false;                     // a thread is in StoreTransport::Poll()
+  SteadyTime polls_until_ = SteadyTime::max();  // when that thread looks at the time again
   bool stopping_ = false;
   SteadyTime leaves_by_;
+  PollingTurns turns_;
 
-  std::thread thread_;  // last, because it uses all other fields
+  std::thread stand_in_;  // last, because it uses all other fields
 };
 
 }  // namespace muster::internal

@@ -42,6 +42,8 @@ class StoreTransport {
   // Blocks until something has happened, and runs its callbacks; or returns at `until`, or soon
   // after Wake().
   virtual void Poll(SteadyTime until) = 0;
+  // Runs the callbacks of what has happened. Does not block.
+  virtual void PollNow() = 0;
   // Makes the current Poll(), or else the next one, return soon.
   virtual void Wake() = 0;
 };

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/names/operation_names.h"
+#include "common/names/store_waits.h"
 #include "common/text/number_ranges.h"
 
 namespace muster::core {
@@ -105,25 +106,11 @@ std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string
 }
 
 std::string DescribeStoreWaiters(const StoreWaiters& waiters, const NodeNames& names) {
-  std::vector<std::string> who;
-  if (!waiters.ranks.empty()) who.push_back(Ranks(waiters.ranks));
-  const size_t launchers = waiters.launcher_nodes.size();
-  if (launchers == 1) {
-    who.push_back(absl::StrCat("the launcher of ",
-                               names.DescribeLauncherNode(waiters.launcher_nodes.front())));
-  } else if (launchers > 1) {
-    constexpr size_t kMost = 4;
-    std::vector<std::string> nodes;
-    for (size_t i = 0; i < std::min(launchers, kMost); ++i) {
-      nodes.push_back(names.DescribeLauncherNode(waiters.launcher_nodes[i]));
-    }
-    if (launchers > kMost) nodes.push_back(absl::StrCat(launchers - kMost, " more"));
-    who.push_back(absl::StrCat("the launchers of ", absl::StrJoin(nodes, ", ")));
+  std::vector<std::string> nodes;
+  for (const std::string& node : waiters.launcher_nodes) {
+    nodes.push_back(names.DescribeLauncherNode(node));
   }
-  if (waiters.others == 1) who.emplace_back("a client without a rank");
-  if (waiters.others > 1) who.push_back(absl::StrCat(waiters.others, " clients without a rank"));
-  const bool many = waiters.ranks.size() + launchers + waiters.others > 1;
-  return absl::StrCat(absl::StrJoin(who, " and "), many ? " have" : " has", " waited ",
+  return absl::StrCat(DescribeStoreClients(waiters.ranks, nodes, waiters.others), " ",
                       DescribeDuration(waiters.age), " in the store: ", waiters.what);
 }
 

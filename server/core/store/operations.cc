@@ -28,7 +28,10 @@ uint64_t SizeOf(const StoreOperation& operation) {
             for (const std::string& key : wait.keys) bytes += key.size();
             return bytes;
           },
-          [](const auto&) { return size_t{0}; },
+          [](const StoreList& list) { return list.prefix.size() + list.after.size(); },
+          [](const StoreCount& count) { return count.prefix.size(); },
+          [](const StoreWatch& watch) { return watch.prefix.size(); },
+          [](const auto& of_one_key) { return of_one_key.key.size(); },
       },
       operation.what);
 }

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/names/store_waits.h"
 #include "nlohmann/json.hpp"
 #include "server/core/api/describe.h"
 
@@ -204,9 +205,19 @@ class StatusWriter {
     return entry->second;
   }
 
+  struct Wait {
+    std::string in;  // empty: the member waits neither in a call nor in the store
+    absl::Duration age;
+  };
+  static Wait WaitOf(const core::MemberStatus& member) {
+    if (!member.waiting_in.empty()) return {member.waiting_in, member.waiting_for};
+    if (member.missing_in_store.empty()) return {};
+    return {DescribeWaitInStore(member.missing_in_store), member.in_store_for};
+  }
+
   json Row(const core::MemberStatus& member) {
     const core::Activity::Summary story = member.latest.Summarize();
-    const bool waits = !member.waiting_in.empty();
+    const Wait wait = WaitOf(member);
     return json::array_t{OrNull(member.rank),
                          Text(member.member.node_id),
                          member.local_rank,
@@ -214,8 +225,8 @@ class StatusWriter {
                          Text(member.member.hostname),
                          member.member.pid,
                          Text(member.last_collective),
-                         Text(member.waiting_in),
-                         waits ? json(At(snapshot_.now - member.waiting_for)) : json(),
+                         Text(wait.in),
+                         wait.in.empty() ? json() : json(At(snapshot_.now - wait.age)),
                          At(snapshot_.now - member.since_last_call),
                          Text(story.text),
                          story.since ? json(At(*story.since)) : json(),

@@ -117,6 +117,31 @@ TEST(DebugReportTest, ManyRanksThatDoTheSameShareARow) {
                             "epoll_wait\\(\\)\n33 +n4 +1033 +sleeps +in read\\(\\) for 43s\n"));
 }
 
+TEST(DebugReportTest, RanksMayWaitInTheStore) {
+  const std::string report =
+      Report(R"pb(
+               reports {
+                 launcher { id: "a" node: "n0" }
+                 ranks { rank: 0 pid: 1 condition: PROCESS_CONDITION_SLEEPING }
+                 ranks { rank: 1 pid: 2 condition: PROCESS_CONDITION_SLEEPING }
+                 ranks { rank: 2 pid: 3 condition: PROCESS_CONDITION_SLEEPING }
+               }
+             )pb",
+             R"pb(
+               members { rank: 0 }
+               members { rank: 1 waiting_in: "Barrier('a')" }
+               members { rank: 2 }
+               store_waits {
+                 what: "key '\033k' has not been set"
+                 ranks: [ 0, 1 ]
+               }
+             )pb");
+  EXPECT_THAT(report,
+              ContainsRegex("\n0 .* sleeps +the store \\(key '\\?k' has not been set\\)\n"));
+  EXPECT_THAT(report, ContainsRegex("\n1 .* sleeps +Barrier\\('a'\\)\n")) << "the call comes first";
+  EXPECT_THAT(report, ContainsRegex("\n2 .* sleeps *\n"));
+}
+
 TEST(DebugReportTest, FewRanksHaveARowEach) {
   const std::string report = DebugReport(Hang(16), {}, kWide);
   EXPECT_EQ(LinesOf(report), 3 + 16);

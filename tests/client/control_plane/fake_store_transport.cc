@@ -1,5 +1,6 @@
 #include "tests/client/control_plane/fake_store_transport.h"
 
+#include <thread>
 #include <utility>
 
 namespace muster::internal {
@@ -22,14 +23,19 @@ class FakeStoreTransport final : public StoreTransport {
     state_->attempt = attempt;
     state_->handler = std::move(handler);
     state_->left = false;
+    state_->said = state_->confirmed = 0;
     state_->requests.clear();
     state_->changed.notify_all();
   }
 
   void Send(uint64_t attempt, v1::StoreRequest request) override {
     std::lock_guard<std::mutex> lock(state_->mutex);
-    if (attempt != state_->attempt || request.has_confirm()) return;
-    state_->requests.push_back(std::move(request));
+    if (attempt != state_->attempt) return;
+    if (request.has_confirm()) {
+      state_->confirmed = request.confirm().processed();
+    } else {
+      state_->requests.push_back(std::move(request));
+    }
     state_->changed.notify_all();
   }
 
@@ -55,14 +61,18 @@ class FakeStoreTransport final : public StoreTransport {
 
   void Poll(SteadyTime until) override {
     std::unique_lock<std::mutex> lock(state_->mutex);
+    state_->poller = std::this_thread::get_id();
+    state_->changed.notify_all();
     state_->changed.wait_until(lock, until,
                                [this] { return state_->woken || !state_->events.empty(); });
     state_->woken = false;
-    if (state_->events.empty()) return;
-    const std::function<void()> event = std::move(state_->events.front());
-    state_->events.pop_front();
-    lock.unlock();
-    event();
+    state_->poller = std::thread::id();
+    if (!state_->events.empty()) RunEvent(&lock);
+  }
+
+  void PollNow() override {
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    while (!state_->events.empty()) RunEvent(&lock);
   }
 
   void Wake() override {
@@ -72,6 +82,15 @@ class FakeStoreTransport final : public StoreTransport {
   }
 
  private:
+  void RunEvent(std::unique_lock<std::mutex>* lock) {
+    const std::function<void()> event = std::move(state_->events.front());
+    state_->events.pop_front();
+    state_->receiver = std::this_thread::get_id();
+    lock->unlock();
+    event();
+    lock->lock();
+  }
+
   const std::shared_ptr<FakeStoreDaemon::State> state_;
 };
 
@@ -98,9 +117,30 @@ v1::StoreRequest FakeStoreDaemon::Next() {
 
 void FakeStoreDaemon::Say(v1::StoreResponse response) {
   std::lock_guard<std::mutex> lock(state_->mutex);
+  ++state_->said;
   state_->events.emplace_back(
       [on_response = state_->handler.on_response, response] { on_response(response); });
   state_->changed.notify_all();
+}
+
+void FakeStoreDaemon::AwaitConfirmation() {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->confirmed == state_->said; });
+}
+
+std::thread::id FakeStoreDaemon::poller() {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->poller;
+}
+
+void FakeStoreDaemon::AwaitPollOf(std::thread::id thread) {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->poller == thread; });
+}
+
+std::thread::id FakeStoreDaemon::receiver() {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->receiver;
 }
 
 void FakeStoreDaemon::End(const absl::Status& status) {

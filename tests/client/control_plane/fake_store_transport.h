@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "client/src/control_plane/store_transport.h"
 
@@ -30,6 +31,14 @@ class FakeStoreDaemon {
   v1::StoreRequest Next();
   // Sends a message on the latest stream.
   void Say(v1::StoreResponse response);
+  // Waits until the client has confirmed all messages of the latest stream.
+  void AwaitConfirmation();
+  // Returns the thread that waits in Poll(), if there is one.
+  std::thread::id poller();
+  // Blocks until this thread waits in Poll().
+  void AwaitPollOf(std::thread::id thread);
+  // Returns the thread that took the latest message.
+  std::thread::id receiver();
   // Ends the latest stream.
   void End(const absl::Status& status);
   // Does not end streams whose client has ended its side.
@@ -45,6 +54,10 @@ class FakeStoreDaemon {
     std::condition_variable changed;
     std::deque<std::function<void()>> events;  // for Poll()
     bool woken = false;
+    std::thread::id poller;    // the thread in Poll(), while it waits
+    std::thread::id receiver;  // the thread that took the latest message
+    uint64_t said = 0;         // messages on the latest stream
+    uint64_t confirmed = 0;    // of these
     uint64_t attempt = 0;
     StoreTransport::Handler handler;  // of a stream that goes on
     bool left = false;

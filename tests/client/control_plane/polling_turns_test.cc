@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -12,11 +13,17 @@
 namespace muster::internal {
 namespace {
 
+using Pauses = PollingTurns::Pauses;
+
 class PollingTurnsTest : public ::testing::Test {
  protected:
-  PollingTurnsTest()
-      : turns_([this](PollingTurns::How how) { Poll(how); },
-               [this](PollingTurns::Lock*) { ++polls_ended_; }) {}
+  static constexpr std::chrono::hours kForEver{1};
+
+  explicit PollingTurnsTest(const Pauses& pauses = {std::chrono::milliseconds(20),
+                                                    std::chrono::milliseconds(20)})
+      : turns_(
+            pauses, [this](PollingTurns::How how) { Poll(how); },
+            [this](PollingTurns::Lock*) { ++polls_ended_; }) {}
 
   // A thread of the program, which waits until the test says that it is ready.
   struct Thread {
@@ -61,7 +68,27 @@ class PollingTurnsTest : public ::testing::Test {
     return in_poll_ && poller_ == thread.id;
   }
 
+  // Starts the stand-in, and returns when it polls.
+  void StartStandIn() {
+    stand_in_ = std::thread([this] {
+      PollingTurns::Lock lock(mutex_);
+      turns_.StandIn(&lock, [this] { return stopping_; });
+    });
+    AwaitPollOf(stand_in_.get_id());
+  }
+  void StopStandIn() {
+    {
+      PollingTurns::Lock lock(mutex_);
+      stopping_ = true;
+      turns_.WakeStandIn();
+      Wake();
+    }
+    stand_in_.join();
+  }
+
   PollingTurns turns_;
+  std::thread stand_in_;
+  bool stopping_ = false;  // under mutex_
   std::mutex mutex_;
   int stand_in_polls_ = 0;
   int polls_ended_ = 0;
@@ -132,12 +159,7 @@ TEST_F(PollingTurnsTest, ABusyThreadIsSkipped) {
 
 TEST_F(PollingTurnsTest, TheStandInPollsWhileNoOtherThreadDoes) {
   Thread one;
-  bool stopping = false;
-  std::thread stand_in([&] {
-    PollingTurns::Lock lock(mutex_);
-    turns_.StandIn(&lock, [&] { return stopping; });
-  });
-  AwaitPollOf(stand_in.get_id());
+  StartStandIn();
   Start(&one);
   {
     PollingTurns::Lock lock(mutex_);
@@ -146,14 +168,52 @@ TEST_F(PollingTurnsTest, TheStandInPollsWhileNoOtherThreadDoes) {
   AwaitPollOf(one.id);
   End(&one);
   AwaitStandInPolls(1);
-  AwaitPollOf(stand_in.get_id());
+  AwaitPollOf(stand_in_.get_id());
+  StopStandIn();
+}
+
+class LongPausesTest : public PollingTurnsTest {
+ protected:
+  LongPausesTest() : PollingTurnsTest({kForEver, kForEver}) {}
+};
+
+TEST_F(LongPausesTest, TheProgramHasTheTurnUntilThePauseEnds) {
+  StartStandIn();
+  Thread one, two;
+  Start(&one);
   {
     PollingTurns::Lock lock(mutex_);
-    stopping = true;
-    turns_.WakeStandIn();
     Wake();
   }
-  stand_in.join();
+  AwaitPollOf(one.id);
+  End(&one);
+  Start(&two);
+  AwaitPollOf(two.id);
+  End(&two);
+  StopStandIn();
+}
+
+class DoublingPausesTest : public PollingTurnsTest {
+ protected:
+  DoublingPausesTest() : PollingTurnsTest({std::chrono::microseconds(1), kForEver}) {}
+};
+
+// If pauses that end between two calls became longer, too, the last ones would never end.
+TEST_F(DoublingPausesTest, PausesOfAProgramThatComputesStayShort) {
+  constexpr int kCalls = 60;
+  StartStandIn();
+  for (int call = 1; call <= kCalls; ++call) {
+    Thread one;
+    Start(&one);
+    {
+      PollingTurns::Lock lock(mutex_);
+      Wake();
+    }
+    End(&one);
+    AwaitStandInPolls(call);
+  }
+  AwaitPollOf(stand_in_.get_id());
+  StopStandIn();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/client/control_plane/fake_store_transport.h"
 
 namespace muster::internal {
@@ -57,13 +58,48 @@ class StoreDriverTest : public ::testing::Test {
     });
   }
 
+  // Begins the first operation on another thread, which owns `driver` until the operation ends.
+  // Returns when that thread polls, with its id in caller_.
+  std::future<absl::StatusOr<v1::StoreAnswer>> BeginAndPoll(std::shared_ptr<StoreDriver> driver) {
+    std::promise<std::thread::id> begun;
+    auto answer = std::async(std::launch::async, [&begun, driver = std::move(driver)]() mutable {
+      begun.set_value(std::this_thread::get_id());
+      auto ended = driver->Call(GetOf("a"), Within(absl::Hours(1)));
+      driver.reset();
+      return ended;
+    });
+    caller_ = begun.get_future().get();
+    daemon_.AcceptNext();
+    daemon_.Next();
+    // Each message lets the stand-in look whether another thread waits.
+    for (int i = 0; daemon_.poller() != caller_; ++i) {
+      SayHold(absl::StrCat("key ", i));
+      daemon_.AwaitConfirmation();
+    }
+    return answer;
+  }
+
   // Answers the client's next operation, which must have this key.
   void AnswerNext(const std::string& key, const std::string& value) {
     const v1::StoreRequest request = daemon_.Next();
     EXPECT_EQ(request.operation().get().key(), key);
+    Answer(request, value);
+  }
+
+  // Answers an operation with a value.
+  void Answer(const v1::StoreRequest& request, const std::string& value) {
     v1::StoreResponse response;
     response.mutable_answer()->set_operation(request.operation().id());
     response.mutable_answer()->set_value(value);
+    daemon_.Say(std::move(response));
+  }
+
+  // Lets this client hold the copy of an entry that another client has changed.
+  void SayHold(const std::string& key) {
+    v1::StoreResponse response;
+    response.mutable_hold()->set_key(key);
+    response.mutable_hold()->set_revision(1);
+    response.mutable_hold()->mutable_entry()->set_value("value");
     daemon_.Say(std::move(response));
   }
 
@@ -76,6 +112,7 @@ class StoreDriverTest : public ::testing::Test {
     daemon_.Say(std::move(response));
   }
 
+  std::thread::id caller_;
   FakeStoreDaemon daemon_;
   std::shared_ptr<StoreDriver> driver_;
 };
@@ -86,6 +123,72 @@ TEST_F(StoreDriverTest, ReturnsTheAnswer) {
     if (i == 0) daemon_.AcceptNext();
     AnswerNext("a", "value");
     EXPECT_EQ(answer.get()->value(), "value");
+  }
+}
+
+// Before its first operation no thread of the program waits, and the stand-in takes the messages.
+TEST_F(StoreDriverTest, AWaitingThreadTakesItsOwnAnswer) {
+  bool accepted = false;
+  for (bool by_itself = false; !by_itself;) {
+    std::thread::id caller;
+    auto answers = std::async(std::launch::async, [&] {
+      caller = std::this_thread::get_id();
+      EXPECT_TRUE(driver_->Call(GetOf("a"), Within(absl::Hours(1))).ok());
+      return driver_->Call(GetOf("b"), Within(absl::Hours(1)));
+    });
+    if (!std::exchange(accepted, true)) daemon_.AcceptNext();
+    AnswerNext("a", "value");
+    AnswerNext("b", "value");
+    EXPECT_TRUE(answers.get().ok());
+    by_itself = daemon_.receiver() == caller;
+  }
+}
+
+TEST_F(StoreDriverTest, OneThreadTakesAnswersForOthersToo) {
+  bool accepted = false;
+  for (const bool first_to_wait_ends_first : {true, false}) {
+    auto one = Begin(GetOf("a"), Within(absl::Hours(1)));
+    if (!std::exchange(accepted, true)) daemon_.AcceptNext();
+    const v1::StoreRequest request_of_one = daemon_.Next();
+    auto two = Begin(GetOf("b"), Within(absl::Hours(1)));
+    const v1::StoreRequest request_of_two = daemon_.Next();
+    Answer(first_to_wait_ends_first ? request_of_one : request_of_two, "first");
+    EXPECT_EQ((first_to_wait_ends_first ? one : two).get()->value(), "first");
+    Answer(first_to_wait_ends_first ? request_of_two : request_of_one, "second");
+    EXPECT_EQ((first_to_wait_ends_first ? two : one).get()->value(), "second");
+  }
+}
+
+TEST_F(StoreDriverTest, ConfirmsForOthersWhileNoThreadWaits) {
+  auto answer = Begin(GetOf("a"), Within(absl::Hours(1)));
+  daemon_.AcceptNext();
+  AnswerNext("a", "value");
+  EXPECT_TRUE(answer.get().ok());
+  for (const char* key : {"b", "c"}) {
+    SayHold(key);
+    daemon_.AwaitConfirmation();
+  }
+}
+
+TEST_F(StoreDriverTest, ConfirmsForOthersWhileAThreadWaits) {
+  auto answer = Begin(PopOf("a"), Within(absl::Hours(1)));
+  daemon_.AcceptNext();
+  const v1::StoreRequest request = daemon_.Next();
+  for (const char* key : {"b", "c"}) {
+    SayHold(key);
+    daemon_.AwaitConfirmation();
+  }
+  Answer(request, "element");
+  EXPECT_EQ(answer.get()->value(), "element");
+}
+
+TEST_F(StoreDriverTest, CallsTheCallbackOfAnOperationThatWasBegun) {
+  for (const char* value : {"one", "two"}) {
+    std::promise<absl::StatusOr<v1::StoreAnswer>> answer;
+    driver_->Begin(GetOf("a"), [&](absl::StatusOr<v1::StoreAnswer> got) { answer.set_value(got); });
+    if (value == std::string("one")) daemon_.AcceptNext();
+    AnswerNext("a", value);
+    EXPECT_EQ(answer.get_future().get()->value(), value);
   }
 }
 
@@ -123,6 +226,18 @@ TEST_F(StoreDriverTest, RepeatsTheOperationOnTheNextStream) {
 TEST_F(StoreDriverTest, TimesOutWithoutADaemon) {
   const auto answer = driver_->Call(GetOf("a"), Within(absl::Milliseconds(1)));
   EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
+}
+
+// The thread that polls must look at the time earlier than its own operation needs it.
+TEST_F(StoreDriverTest, AThreadTimesOutWhileAnotherOnePolls) {
+  auto other = BeginAndPoll(driver_);
+  daemon_.End(absl::UnavailableError("connection reset"));
+  daemon_.Next();  // on the next stream
+  daemon_.AwaitPollOf(caller_);
+  const auto answer = driver_->Call(GetOf("b"), Within(absl::Milliseconds(1)));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
+  driver_->Close(absl::CancelledError("the Job was destroyed"));
+  EXPECT_TRUE(absl::IsCancelled(other.get().status()));
 }
 
 TEST_F(StoreDriverTest, AnotherThreadCancelsAnOperation) {
@@ -201,6 +316,15 @@ TEST_F(StoreDriverTest, LeavesAndEndsOperationsWhenItIsClosed) {
   EXPECT_TRUE(absl::IsCancelled(answer.get().status()));
   daemon_.AwaitLeaving();
   EXPECT_TRUE(absl::IsCancelled(driver_->Call(GetOf("a"), Within(absl::Hours(1))).status()));
+}
+
+// As RemoteStore does when the Job is destroyed while a thread of the program is in a call.
+TEST_F(StoreDriverTest, AThreadThatPollsMayBeTheLastOwner) {
+  auto answer = BeginAndPoll(driver_);
+  driver_->Close(absl::CancelledError("the Job was destroyed"));
+  driver_.reset();
+  EXPECT_TRUE(absl::IsCancelled(answer.get().status()));
+  daemon_.AwaitLeaving();
 }
 
 TEST_F(StoreDriverTest, EndsWithoutADaemonThatEndsTheStream) {

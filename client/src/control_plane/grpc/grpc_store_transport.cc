@@ -58,6 +58,10 @@ class GrpcStoreTransport final : public StoreTransport {
     HandleNextEvent(&events_, gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                            gpr_time_from_nanos(nanos, GPR_TIMESPAN)));
   }
+  void PollNow() override {
+    while (HandleNextEvent(&events_, gpr_time_0(GPR_CLOCK_MONOTONIC))) {
+    }
+  }
   void Wake() override { wake_.Post(&events_); }
 
  private:

@@ -179,7 +179,7 @@ TEST_F(StoreJobTest, WaitsForTheSameThingAreReportedTogether) {
   EXPECT_EQ(waits[0].age, absl::Seconds(41));
   EXPECT_EQ(
       DescribeStoreWaiters(waits[0], {}),
-      "ranks 3,5 and the launcher of node 'n1' and a client without a rank have waited 41s in "
+      "ranks 3,5 and the launcher of node 'n1' and a process without a rank have waited 41s in "
       "the store: key 'k' has not been set");
   EXPECT_EQ(DescribeStoreWaiters(waits[1], {}),
             "rank 7 has waited 40s in the store: queue 'q' has had no element to pop");

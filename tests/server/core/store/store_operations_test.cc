@@ -111,6 +111,29 @@ TEST_F(StoreOperationsTest, PopsGetElementsInTheOrderInWhichTheyCame) {
   EXPECT_EQ(Do('b', StoreQueueLength{"q"}), "0");
 }
 
+// A daemon that recovers holds every operation until it may serve it.
+TEST_F(StoreOperationsTest, UnservedOperationsAreChargedForTheirKeys) {
+  store_.Restart();
+  store_.Reopen('a', "ab", {});
+  const std::string key(1000, 'k');
+  const auto charge_of = [&](auto what) {
+    const uint64_t before = store_.budget()->held();
+    store_.Start('a', std::move(what));
+    return store_.budget()->held() - before;
+  };
+  EXPECT_EQ(charge_of(StoreGet{key}), key.size());
+  EXPECT_EQ(charge_of(StoreAdd{key, 1}), key.size());
+  EXPECT_EQ(charge_of(StoreDelete{key}), key.size());
+  EXPECT_EQ(charge_of(StorePop{key}), key.size());
+  EXPECT_EQ(charge_of(StoreQueueLength{key}), key.size());
+  EXPECT_EQ(charge_of(StoreBarrier{key, 2}), key.size());
+  EXPECT_EQ(charge_of(StoreList{key, key}), 2 * key.size());
+  EXPECT_EQ(charge_of(StoreCount{key}), key.size());
+  EXPECT_EQ(charge_of(StoreWatch{key, {}}), key.size());
+  store_.Close('a');
+  EXPECT_EQ(store_.budget()->held(), 0u) << "the operations of an ended stream are forgotten";
+}
+
 TEST_F(StoreOperationsTest, BarriersComeInRounds) {
   const uint64_t first = store_.Start('a', StoreBarrier{"b", 2});
   EXPECT_EQ(store_.Answer('a', first), "");

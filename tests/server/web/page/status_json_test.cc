@@ -56,6 +56,27 @@ TEST_F(StatusJsonTest, ListsWaitsAndMissingRanks) {
   EXPECT_THAT(status["timeline"].back()[2], HasSubstr("formed: 3 members"));
 }
 
+TEST_F(StatusJsonTest, RowsSayWhatTheirRanksMissInTheStore) {
+  core::JobStatus job;
+  job.members.resize(2);
+  for (core::MemberStatus& member : job.members) {
+    member.missing_in_store = "key 'a' has not been set";
+    member.in_store_for = absl::Seconds(2);
+  }
+  job.members[1].waiting_in = "Barrier of the world";
+  job.members[1].waiting_for = absl::Seconds(1);
+  const core::Time now = start_ + absl::Seconds(5);
+  const json status = json::parse(absl::StrCat(
+      "{", StatusJson({job, now, now - start_, {}}, harness_.coordinator().options(), 0), "}"));
+  const auto wait_of = [&](const json& row) {
+    return status["texts"][row[kWaitsIn].get<size_t>()].get<std::string>();
+  };
+  EXPECT_EQ(wait_of(status["members"][0]), "the store (key 'a' has not been set)");
+  EXPECT_EQ(status["members"][0][kWaitsSince], 3000);
+  EXPECT_EQ(wait_of(status["members"][1]), "Barrier of the world") << "the call comes first";
+  EXPECT_EQ(status["members"][1][kWaitsSince], 4000);
+}
+
 TEST_F(StatusJsonTest, NamesTheNodesThatHaveLongIds) {
   EXPECT_EQ(Status()["nodeNames"], json::object());
   const std::string id = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
