@@ -147,7 +147,7 @@ absl::Status PmixServer::Start() {
 std::string PmixServer::NextName() const {
   if (!link_) return absl::StrCat("muster-", absl::BytesToHexString(RandomBytes(8)));
   const std::string what =
-      absl::StrCat(plan_.coordinator.ToString(), " ", plan_.job, " ", link_->generation() + 1);
+      absl::StrCat(plan_.coordinator.ToString(), " ", plan_.job, " ", link_->next_generation());
   return absl::StrCat("muster-", absl::Hex(Fnv1a64(what), absl::kZeroPad16));
 }
 

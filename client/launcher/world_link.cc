@@ -26,13 +26,18 @@ WorldLink::~WorldLink() {
   if (inbox_ != nullptr) loop_->Forget(inbox_->fd());
 }
 
+int WorldLink::next_generation() const {
+  return nodes_ != nullptr && !joined() ? generation_ : generation_ + 1;
+}
+
 void WorldLink::BeginWorld(const std::string& name) {
+  generation_ = next_generation();
   watch_.Reset();
   if (inbox_ != nullptr) loop_->Forget(inbox_->fd());
   inbox_.reset();
   old_keys_.merge(own_keys_);
   own_keys_.clear();
-  prefix_ = absl::StrCat("mpi/", ++generation_, "/");
+  prefix_ = absl::StrCat("mpi/", generation_, "/");
   const std::string previous = nodes_ == nullptr ? "" : nodes_->view();
   shape_ = {plan_.node_rank,
             plan_.RanksOfNodes(),

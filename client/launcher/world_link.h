@@ -48,8 +48,9 @@ class WorldLink {
   // before are removed once all nodes are in this one. `name` is WorldShape::name. Call it before
   // the calls below.
   void BeginWorld(const std::string& name = "-");
-  // Returns how many worlds have begun.
-  int generation() const { return generation_; }
+  // Returns the number of the next world, equal on all nodes. It is the current one's as long as
+  // this node is not in that: the others cannot have gone on without it.
+  int next_generation() const;
 
   // Do what WorldNodes says. The first Join() connects the client of the store; others do nothing.
   void Join();
@@ -101,7 +102,7 @@ class WorldLink {
   JobStoreClient* const client_;
   EventLoop* const loop_;
   const Handlers handlers_;
-  int generation_ = 0;  // counts the calls of BeginWorld()
+  int generation_ = 0;  // the number of the world
   std::string prefix_;
   pmi::WorldShape shape_;
   std::unique_ptr<pmi::WorldNodes> nodes_;

@@ -320,6 +320,19 @@ TEST(PmiNodesTest, ARestartBeginsAnEmptyWorld) {
   nodes.ExpectLines("cmd=get_result rc=0 msg=success value=");
 }
 
+// A node that has not entered the world restarts its ranks alone. The others still wait for it
+// there.
+TEST(PmiNodesTest, ANodeThatIsRestartedBeforeItsRanksCallInitMeetsTheOther) {
+  TwoNodes nodes("2", {"--max-restarts=1", "--restart=group"},
+                 Bash("if [ $MUSTER_RESTART_COUNT = 0 ] && [ $RANK -ge 2 ]; then "
+                      "if [ $RANK = 3 ]; then exit 5; fi; exec sleep 1003; fi; "
+                      "ask 'cmd=barrier_in\n'; ask 'cmd=finalize\n'"));
+  nodes.ExpectSuccess();
+  nodes.ExpectLines("cmd=barrier_out\n");
+  EXPECT_THAT(nodes.At(1).Output(),
+              HasSubstr("all ranks of this node (2) were restarted (restart 1 of at most 1)"));
+}
+
 TEST(PmiNodesTest, ANodeThatDoesNotRestartEndsTheOther) {
   TwoNodes nodes(
       {{"--nproc-per-node=2", "--max-restarts=1", "--restart=group", "--failure-wait=0s"},
