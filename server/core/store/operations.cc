@@ -143,10 +143,10 @@ Outcome Operations::Look(ParkedOperation* operation) {
   const auto recorded = client->recorded.find(operation->request.id);
   if (recorded != client->recorded.end()) return evaluator_.Repeat(*operation, recorded->second);
   if (operation->cancelled) {
-    return evaluator_.Refuse(absl::CancelledError("the client has given the operation up"));
+    return Evaluator::Refuse(absl::CancelledError("the client has given the operation up"));
   }
   if (!operation->served && client->operations.size() > context_.options.max_operations) {
-    return evaluator_.Refuse(absl::ResourceExhaustedError(absl::StrCat(
+    return Evaluator::Refuse(absl::ResourceExhaustedError(absl::StrCat(
         client->operations.size(), " operations of ", client->Describe(), " wait; the limit is ",
         context_.options.max_operations, " (musterd --max-waiters-per-member raises it)")));
   }
