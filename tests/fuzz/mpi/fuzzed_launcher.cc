@@ -11,7 +11,6 @@
 namespace muster::fuzz {
 
 using launcher::MpiEffect;
-using launcher::MpiFault;
 using launcher::ProcessEnd;
 using launcher::RankEnd;
 namespace pmi = launcher::pmi;

@@ -114,7 +114,7 @@ void PmiLauncher::NoteSent(int local_rank, absl::string_view bytes) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     absl::StrAppend(&connection.line, bytes.substr(0, end));
-    if (end == bytes.npos) break;
+    if (end == absl::string_view::npos) break;
     bytes.remove_prefix(end + 1);
     const std::string line = std::exchange(connection.line, "");
     if (absl::StrContains(line, "barrier_in")) ++connection.entered;
@@ -173,7 +173,7 @@ void PmiLauncher::CarryOut(const pmi::Effects& effects) {
 }
 
 void PmiLauncher::Answer(int local_rank, const std::string& line) {
-  Require(line.size() <= pmi::kMaxLine && line.find('\n') == line.npos,
+  Require(line.size() <= pmi::kMaxLine && line.find('\n') == std::string::npos,
           "an answer is one line, which a client can read");
   if (!alive(local_rank)) return;
   Log(absl::StrCat("rank ", Number(local_rank), " is answered ", line));

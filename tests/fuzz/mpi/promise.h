@@ -21,7 +21,8 @@ inline void Require(bool holds, absl::string_view promise) {
 // Requires that a text for the user is one line without control characters, and not too long.
 inline void RequireReadable(absl::string_view text) {
   constexpr size_t kMostBytes = 8192;
-  Require(!text.empty() && text.size() <= kMostBytes && FindUnprintable(text) == text.npos,
+  Require(!text.empty() && text.size() <= kMostBytes &&
+              FindUnprintable(text) == absl::string_view::npos,
           absl::StrCat("a text for the user is one printable line: ", ReplaceUnprintable(text)));
 }
 
