@@ -207,6 +207,11 @@ std::shared_ptr<FakeCoordinator::Call> FakeCoordinator::NextCall() {
   return calls_[calls_taken_++];
 }
 
+std::shared_ptr<FakeCoordinator::Call> FakeCoordinator::TryNextCall() {
+  Lock lock(mutex_);
+  return calls_.size() > calls_taken_ ? calls_[calls_taken_++] : nullptr;
+}
+
 void FakeCoordinator::AnswerAll(const absl::Status& status) {
   Lock lock(mutex_);
   answer_to_all_ = status;

@@ -90,6 +90,8 @@ class FakeCoordinator {
   // Waits for the next Attach, or the next call, in the order of arrival.
   std::shared_ptr<Stream> NextStream();
   std::shared_ptr<Call> NextCall();
+  // Returns null if no call has come.
+  std::shared_ptr<Call> TryNextCall();
   // Waits for the next call, which must carry a request of type R, and returns that request with
   // it.
   template <class R>
