@@ -2,9 +2,7 @@
 """Draws the barriers that tests/bench:control_plane has measured: barrier_chart.py FILE.json > FILE.svg. Both
 axes are logarithmic. Measure with several sizes of the job, as --ranks 2 8 32 64."""
 
-import json
 import statistics
-import sys
 
 import chart
 
@@ -47,7 +45,4 @@ def panels_of(measured):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    with open(sys.argv[1]) as file:
-        print("\n".join(chart.draw(panels_of(json.load(file)))))
+    chart.run(__doc__, panels_of)

@@ -1,7 +1,9 @@
 """Diagrams with logarithmic axes, as SVG, for what the benchmarks have measured."""
 
 import html
+import json
 import math
+import sys
 
 WIDTH, HEIGHT = 460, 330  # of a panel
 COLUMNS = 3  # of the legend
@@ -84,3 +86,11 @@ def draw(panels):
         yield from panel.draw()
     yield from legend(names)
     yield "</svg>"
+
+
+def run(usage, panels_of):
+    """The program of a diagram: prints what panels_of() makes of the JSON in the file that is its argument."""
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(usage)
+    with open(sys.argv[1]) as file:
+        print("\n".join(draw(panels_of(json.load(file)))))

@@ -2,9 +2,6 @@
 """Draws what tests/bench:scale has measured: scale_chart.py FILE.json > FILE.svg. Both axes are logarithmic: on
 the left a flat line is a cost that the size of the job does not change."""
 
-import json
-import sys
-
 import chart
 
 
@@ -23,7 +20,4 @@ def panels_of(measured):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    with open(sys.argv[1]) as file:
-        print("\n".join(chart.draw(panels_of(json.load(file)))))
+    chart.run(__doc__, panels_of)
