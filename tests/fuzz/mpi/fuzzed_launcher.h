@@ -1,15 +1,18 @@
 #ifndef MUSTER_TESTS_FUZZ_MPI_FUZZED_LAUNCHER_H_
 #define MUSTER_TESTS_FUZZ_MPI_FUZZED_LAUNCHER_H_
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "client/launcher/outcome/process_end.h"
 #include "client/launcher/outcome/run_outcome.h"
 #include "client/launcher/pmi/mpi_ranks.h"
 #include "client/launcher/pmi/world_nodes.h"
 #include "tests/fuzz/mpi/mpi_world.h"
+#include "tests/fuzz/mpi/promise.h"
 #include "tests/fuzz/mpi/world_store.h"
 
 namespace muster::fuzz {
@@ -48,7 +51,9 @@ class FuzzedLauncher {
   // Ends the launcher if it has nothing more to do.
   bool ExitIfDone();
 
-  // Does one thing that is bound to happen. Returns false if there is none.
+  // Takes the next step that needs no choice of the input: the launcher reads an event of the
+  // store, hears of a lost client, ends a process, lets a rank go on, or exits. Returns false if
+  // none of these is left to do.
   bool Settle();
   // Requires that nobody waits, and what must hold of the end of the run.
   void CheckEnd() const;
@@ -85,6 +90,16 @@ class FuzzedLauncher {
 
   void Carry(launcher::pmi::NodesEffects effects);
   void Carry(const launcher::MpiEffect& effect);
+  // Does what is due now, with the engine of the protocol. `carry_out` takes the engine's effects.
+  template <class Engine, class CarryOut>
+  void WarnBy(Engine* engine, CarryOut carry_out) {
+    const absl::Time now = world_->now;
+    if (gone() || over()) return;
+    if (now < std::min(engine->next_warning(), nodes_.next_report())) return;
+    if (linked()) Carry(nodes_.Report(engine->DescribeMissing(), now));
+    carry_out(engine->Warn(now, linked() ? nodes_.DescribeMissing() : ""));
+    Require(engine->next_warning() > now && nodes_.next_report() > now, "what was due is done");
+  }
   // The rank's process has ended.
   void End(int local_rank, const launcher::ProcessEnd& end);
   void JoinOrLeave(bool active, bool all_have_left);

@@ -146,12 +146,7 @@ void PmiLauncher::OnExchanged(const std::string& /*exchange*/,
 void PmiLauncher::OnBroken(const std::string& why) { CarryOut(engine_.Fail(why)); }
 
 void PmiLauncher::Warn() {
-  if (gone() || over()) return;
-  if (world().now < std::min(engine_.next_warning(), nodes().next_report())) return;
-  if (linked()) Carry(nodes().Report(engine_.DescribeMissing(), world().now));
-  CarryOut(engine_.Warn(world().now, linked() ? nodes().DescribeMissing() : ""));
-  Require(engine_.next_warning() > world().now && nodes().next_report() > world().now,
-          "what was due is done");
+  WarnBy(&engine_, [this](const auto& effects) { CarryOut(effects); });
 }
 
 void PmiLauncher::CarryOut(const pmi::Effects& effects) {

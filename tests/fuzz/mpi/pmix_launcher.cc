@@ -273,12 +273,7 @@ void PmixLauncher::OnExit() {
 }
 
 void PmixLauncher::Warn() {
-  if (gone() || over()) return;
-  if (world().now < std::min(engine_.next_warning(), nodes().next_report())) return;
-  if (linked()) Carry(nodes().Report(engine_.DescribeMissing(), world().now));
-  CarryOut(engine_.Warn(world().now, linked() ? nodes().DescribeMissing() : ""));
-  Require(engine_.next_warning() > world().now && nodes().next_report() > world().now,
-          "what was due is done");
+  WarnBy(&engine_, [this](const auto& effects) { CarryOut(effects); });
 }
 
 // ---- The end ----
