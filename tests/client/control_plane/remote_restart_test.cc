@@ -5,9 +5,10 @@
 
 #include <future>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "muster/log.h"
 #include "tests/client/control_plane/remote_test.h"
 
@@ -233,9 +234,12 @@ TEST_F(RemoteRestartTest, WaitThatStallsIsLogged) {
 // A log line may block on a full pipe, for ever.
 TEST_F(RemoteRestartTest, ABlockedLogDelaysNoCallAndNoNewSession) {
   Join();
-  std::promise<void> blocked, unblock;
-  SetLogSink([&, first = true](LogLevel, absl::string_view) mutable {
-    if (!std::exchange(first, false)) return;
+  std::promise<void> blocked, unblock, last;
+  SetLogSink([&, waits = 0](LogLevel, absl::string_view line) mutable {
+    if (!absl::StrContains(line, "waits for rank 0")) return;
+    ++waits;
+    if (waits == 2) last.set_value();
+    if (waits > 1) return;
     blocked.set_value();
     unblock.get_future().wait();
   });
@@ -257,6 +261,7 @@ TEST_F(RemoteRestartTest, ABlockedLogDelaysNoCallAndNoNewSession) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.get()));
   job_.reset();
   unblock.set_value();
+  last.get_future().wait();  // so that no line of this job reaches another test
   SetLogSink(nullptr);
 }
 
