@@ -72,7 +72,7 @@ constexpr Program kPrograms[] = {
     {"pt2pt/rcancel", 2},
     {"pt2pt/sendall", 4},
     {"datatype/concurrent_irecv", 3},
-    {"datatype/sendrecvt2", 2},
+    {"datatype/tresized2", 2},
 
     // Collectives.
     {"coll/bcastzerotype", 4},
