@@ -37,11 +37,11 @@ fetch_releases() { fetch --tar-only "$@"; }
 
 # fetch "OPTION..." NAME...: the parts of source packages that these options of `apt-get source` choose.
 fetch() (
-  options=$1
+  local options=$1
   shift
   write_source_lists
   mkdir -p "$work"/apt/{state/lists,cache/archives}/partial "$work/sources"
-  fetch_parts "$@" > "$work/fetch.log" 2>&1 || {
+  fetch_parts "$options" "$@" > "$work/fetch.log" 2>&1 || {
     grep -qE "404|deb-src|Unable to find|find version" "$work/fetch.log" || fail "apt cannot fetch the sources of $*. It says:
 $(tail -n 5 "$work/fetch.log")
 Once it can, try again."
@@ -57,8 +57,8 @@ try again. Or it has no source packages: add a mirror that has them to /etc/apt/
 fetch_parts() {
   local option
   own_apt update && cd "$work/sources" || return
-  for option in $options; do
-    own_apt source --download-only "$option" "$@" || return
+  for option in $1; do
+    own_apt source --download-only "$option" "${@:2}" || return
   done
 }
 

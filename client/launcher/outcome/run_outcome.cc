@@ -36,8 +36,8 @@ std::string PhraseFor(const std::vector<int>& ranks, const std::string& how) {
   return changes ? absl::StrCat("were ", how.substr(strlen("was "))) : how;
 }
 
-// Returns "; then rank 0 exited with status 1; then ranks 1,3 were killed by signal 9 (SIGKILL)". Groups ranks that ended
-// alike, in the order of the first end in each group.
+// Returns "; then rank 0 exited with status 1; then ranks 1,3 were killed by signal 9 (SIGKILL)".
+// Groups ranks that ended alike, in the order of the first end in each group.
 std::string DescribeGrouped(const std::vector<RankEnd>& ends) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const RankEnd& end : ends) {

@@ -1,6 +1,6 @@
-// Runs programs of MPICH's own test suite by `muster run`, on one node and on two. They are test/mpi
-// of MPICH's release; tools/install-mpich-tests brings them, of the installed version. Each checks
-// what it does itself. docs/doors.md says which others were tried.
+// Runs programs of MPICH's own test suite by `muster run`, on one node and on two. They are
+// test/mpi of MPICH's release; tools/install-mpich-tests brings them, of the installed version.
+// Each checks what it does itself. docs/doors.md says which others were tried.
 
 #include <limits.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ struct Program {
 void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
 constexpr Program kPrograms[] = {
-    // What the launcher says of the world, and the order in which it ends.
+    // The world as the launcher describes it, and its end.
     {"attr/attrt", 2},
     {"attr/attric", 4},
     {"attr/attrend", 4},
@@ -150,8 +150,7 @@ std::string Compiled(const Program& program) {
       absl::StrCat(folder, "/", absl::StrReplaceAll(program.name, {{"/", "_"}}));
   const bool is_there = access(file.c_str(), X_OK) == 0;
   return is_there || Compile(absl::StrCat("mpicc.mpich ", CompilerFlags(), " -o ", file, " ",
-                                          Suite(), "/", program.name, ".c ", folder,
-                                          "/*.o -lm"))
+                                          Suite(), "/", program.name, ".c ", folder, "/*.o -lm"))
              ? file
              : "";
 }

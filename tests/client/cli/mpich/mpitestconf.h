@@ -1,5 +1,5 @@
-/* The header that MPICH's test suite has made by its configure script, for Linux with GCC and an MPICH
- * that has everything in MPI 3.1. */
+/* The header that MPICH's test suite has made by its configure script, for Linux with GCC and an
+ * MPICH that has everything in MPI 3.1. */
 #ifndef MUSTER_TESTS_CLIENT_CLI_MPICH_MPITESTCONF_H_
 #define MUSTER_TESTS_CLIENT_CLI_MPICH_MPITESTCONF_H_
 

@@ -18,9 +18,7 @@ std::vector<int> RanksOf(const std::vector<pmix_rank_t>& ranks) {
 
 TEST(FenceRanksTest, RanksAreThoseOfTheList) { EXPECT_THAT(RanksOf({3, 0}), ElementsAre(3, 0)); }
 
-TEST(FenceRanksTest, AWildcardIsAllRanks) {
-  EXPECT_THAT(RanksOf({PMIX_RANK_WILDCARD}), IsEmpty());
-}
+TEST(FenceRanksTest, AWildcardIsAllRanks) { EXPECT_THAT(RanksOf({PMIX_RANK_WILDCARD}), IsEmpty()); }
 
 // A fence of the first rank alone would end without the others.
 TEST(FenceRanksTest, AWildcardBesideRanksIsAllRanks) {
