@@ -30,11 +30,18 @@ own_apt() {
 no_sources=3   # exit status
 
 # fetch_sources NAME[=VERSION]...: of source packages. Ends the script where apt has none.
-fetch_sources() (
+fetch_sources() { fetch "--tar-only --diff-only" "$@"; }
+
+# fetch_releases NAME[=VERSION]...: the same without Debian's patches.
+fetch_releases() { fetch --tar-only "$@"; }
+
+# fetch "OPTION..." NAME...: the parts of source packages that these options of `apt-get source` choose.
+fetch() (
+  local options=$1
+  shift
   write_source_lists
   mkdir -p "$work"/apt/{state/lists,cache/archives}/partial "$work/sources"
-  { own_apt update && cd "$work/sources" && own_apt source --download-only --tar-only "$@" &&
-    own_apt source --download-only --diff-only "$@"; } > "$work/fetch.log" 2>&1 || {
+  fetch_parts "$options" "$@" > "$work/fetch.log" 2>&1 || {
     grep -qE "404|deb-src|Unable to find|find version" "$work/fetch.log" || fail "apt cannot fetch the sources of $*. It says:
 $(tail -n 5 "$work/fetch.log")
 Once it can, try again."
@@ -46,6 +53,14 @@ try again. Or it has no source packages: add a mirror that has them to /etc/apt/
     exit $no_sources
   }
 )
+
+fetch_parts() {
+  local option
+  own_apt update && cd "$work/sources" || return
+  for option in $1; do
+    own_apt source --download-only "$option" "${@:2}" || return
+  done
+}
 
 # The release, and Debian's patches on top.
 unpack_sources() {

@@ -19,6 +19,11 @@ make_command "$root/tools/install-pic-objects" <<'EOF'
 echo "pic $*" >> "$RUNS.other"
 [[ -z ${NO_DEBIAN_SOURCES:-} ]] || { echo "apt has no sources of abseil" >&2; exit "$NO_DEBIAN_SOURCES"; }
 EOF
+make_command "$root/tools/install-mpich-tests" <<'EOF'
+#!/bin/bash
+echo "mpich $*" >> "$RUNS.other"
+[[ -z ${NO_MPICH:-} ]] || { echo "apt has no sources of mpich=1-1" >&2; exit "$NO_MPICH"; }
+EOF
 make_command "$root/tools/install-nccl-source" <<'EOF'
 #!/bin/bash
 echo "$*" >> "$RUNS.other"
@@ -98,11 +103,20 @@ expect_message '^FAILED //tools:install-pic-objects the tests of libmuster.so'
 
 NO_DEBIAN_SOURCES=3 run --without-shared-library
 expect 'plain config=fuzz' '2 passed, 0 failed' 0
-! grep -q '^pic' "$RUNS.other" || fail "it asks apt for sources"
+! grep -qE '^(pic|mpich)' "$RUNS.other" || fail "it asks apt for sources"
 
 status=0
 NO_DEBIAN_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
 [[ $status == 1 ]] || fail "objects that cannot be compiled are no failure"
+
+# So are those of MPICH's test programs.
+NO_MPICH=3 run
+expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
+expect_message "^SKIPPED //tools:install-mpich-tests the tests of muster run with MPICH's own test programs: apt has no sources of mpich=1-1$"
+
+NO_MPICH=3 CI=true run
+expect 'plain config=fuzz' '2 passed, 1 failed, 1 skipped' 1
+expect_message '^FAILED //tools:install-mpich-tests the tests of muster run'
 
 status=0
 "$root/tools/test" --nccl-versions some > "$root/output" 2>&1 || status=$?

@@ -3,8 +3,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/outcome/rank_ranges.h"
 #include "common/process/exit_codes.h"
@@ -28,8 +30,14 @@ int ExitStatusOf(const RankEnd& end) {
   return status != 0 || end.well() ? status : exit_codes::kFailed;
 }
 
-// Returns "; rank 0 exited with status 1; ranks 1,3 exited with status 2". Groups ranks that ended
-// alike, in the order of the first end in each group.
+// Returns the phrase, which is about one rank, for these ranks.
+std::string PhraseFor(const std::vector<int>& ranks, const std::string& how) {
+  const bool changes = ranks.size() > 1 && absl::StartsWith(how, "was ");
+  return changes ? absl::StrCat("were ", how.substr(strlen("was "))) : how;
+}
+
+// Returns "; then rank 0 exited with status 1; then ranks 1,3 were killed by signal 9 (SIGKILL)".
+// Groups ranks that ended alike, in the order of the first end in each group.
 std::string DescribeGrouped(const std::vector<RankEnd>& ends) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const RankEnd& end : ends) {
@@ -41,7 +49,7 @@ std::string DescribeGrouped(const std::vector<RankEnd>& ends) {
   }
   std::string text;
   for (const auto& [how, ranks] : groups) {
-    absl::StrAppend(&text, "; then ", NamedRanks(ranks), " ", how);
+    absl::StrAppend(&text, "; then ", NamedRanks(ranks), " ", PhraseFor(ranks, how));
   }
   return text;
 }

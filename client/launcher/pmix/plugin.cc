@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "client/launcher/pmix/abi.h"
+#include "client/launcher/pmix/fence_ranks.h"
 #include "client/launcher/pmix/waiting_ranks.h"
 
 namespace {
@@ -129,11 +130,7 @@ pmix_status_t OnFence(const pmix_proc_t* processes, size_t count, const pmix_inf
                       pmix_modex_cbfunc_t done, void* data) {
   auto* ticket = new Ticket{kMusterPmixFence, data};
   ticket->on_data = done;
-  std::vector<int> ranks;  // none: all
-  for (size_t i = 0; i < count; ++i) {
-    if (processes[i].rank != PMIX_RANK_WILDCARD)
-      ranks.push_back(static_cast<int>(processes[i].rank));
-  }
+  const std::vector<int> ranks = RanksOfFence(processes, count);
   MusterPmixRequest request = RequestOf(&processes[0], ticket);
   request.ranks = ranks.data();
   request.rank_count = ranks.size();

@@ -13,8 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/cli/mpi_programs.h"
-#include "tests/client/cli/muster_command.h"
-#include "tests/util/job/daemon.h"
+#include "tests/client/cli/two_nodes.h"
 
 namespace muster::cli {
 namespace {
@@ -22,62 +21,10 @@ namespace {
 using muster::testing::Exit;
 using muster::testing::MakeTempDir;
 using muster::testing::Runfile;
-using muster::testing::TestDaemon;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr Exit kSuccess = {false, 0};
-constexpr absl::Duration kPatience = absl::Minutes(2);
-
-// The launchers of nodeA and nodeB, and their daemon.
-class TwoNodes {
- public:
-  // Runs "muster run" on both nodes. `sizes` is the value of --nproc-per-node.
-  TwoNodes(const std::string& sizes, const std::vector<std::string>& flags,
-           const std::vector<std::string>& program,
-           const std::map<std::string, std::string>& env = {})
-      : daemon_(TestDaemon::Start({"--world-size=4"})) {
-    std::vector<std::string> all = flags;
-    all.push_back("--nproc-per-node=" + sizes);
-    for (int node = 0; node < 2; ++node) Start(node, all, program, env);
-  }
-  // Each node has flags of its own, --nproc-per-node among them.
-  TwoNodes(const std::vector<std::vector<std::string>>& flags,
-           const std::vector<std::string>& program)
-      : daemon_(TestDaemon::Start({"--world-size=4"})) {
-    for (int node = 0; node < 2; ++node) Start(node, flags[node], program, {});
-  }
-
-  TestDaemon& daemon() { return *daemon_; }
-  muster::testing::Process& At(int node) { return nodes_[node]->process(); }
-  Exit Wait(int node) { return At(node).Wait(kPatience); }
-  // Waits until the nodes have printed a line for each rank. `first_of_b` is nodeB's first rank.
-  void ExpectLines(const std::string& text, int first_of_b = 2) {
-    for (int rank = 0; rank < 4; ++rank) {
-      const std::string line = absl::StrCat("[", rank, "] rank ", rank, " ", text);
-      EXPECT_TRUE(At(rank < first_of_b ? 0 : 1).WaitForOutput(line, kPatience)) << line;
-    }
-  }
-  void ExpectSuccess() {
-    for (int node = 0; node < 2; ++node) EXPECT_EQ(Wait(node), kSuccess) << At(node).Output();
-  }
-
- private:
-  void Start(int node, const std::vector<std::string>& flags,
-             const std::vector<std::string>& program,
-             const std::map<std::string, std::string>& env) {
-    std::vector<std::string> words = {"run", "--nnodes=2", absl::StrCat("--node-rank=", node),
-                                      absl::StrCat("--node-id=node", node == 0 ? "A" : "B"),
-                                      absl::StrCat("--coordinator=", daemon_->address())};
-    words.insert(words.end(), flags.begin(), flags.end());
-    words.push_back("--");
-    words.insert(words.end(), program.begin(), program.end());
-    nodes_.push_back(std::make_unique<MusterCommand>(words, env));
-  }
-
-  const std::unique_ptr<TestDaemon> daemon_;
-  std::vector<std::unique_ptr<MusterCommand>> nodes_;
-};
 
 // ---- Programs of MPI libraries ----
 

@@ -74,6 +74,16 @@ TEST(RunOutcomeTest, TheFirstFailureCounts) {
             "launcher: rank 4");
 }
 
+TEST(RunOutcomeTest, SeveralRanksWereKilled) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({3, 13, {true, SIGSEGV}, kOnItsOwn});
+  outcome.Add({0, 10, {true, SIGSEGV}, kOnItsOwn});
+  outcome.Add({1, 11, {true, SIGSEGV}, kOnItsOwn});
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 3 (pid 13, node n0) was killed by signal 11 (SIGSEGV); then "
+            "ranks 0-1 were killed by signal 11 (SIGSEGV)");
+}
+
 TEST(RunOutcomeTest, AnInterruptBlamesNoRank) {
   RunOutcome outcome = Outcome();
   outcome.Interrupted(SIGINT);

@@ -1,0 +1,31 @@
+/* The header that MPICH's test suite has made by its configure script, for Linux with GCC and an
+ * MPICH that has everything in MPI 3.1. */
+#ifndef MUSTER_TESTS_CLIENT_CLI_MPICH_MPITESTCONF_H_
+#define MUSTER_TESTS_CLIENT_CLI_MPICH_MPITESTCONF_H_
+
+#define HAVE_DOUBLE__COMPLEX 1
+#define HAVE_FLOAT__COMPLEX 1
+#define HAVE_GETRUSAGE 1
+#define HAVE_INTTYPES_H 1
+#define HAVE_LONG_DOUBLE 1
+#define HAVE_LONG_DOUBLE__COMPLEX 1
+#define HAVE_LONG_LONG 1
+#define HAVE_MPI_WIN_CREATE 1
+#define HAVE_PTHREAD_H 1
+#define HAVE_STDARG_H 1
+#define HAVE_STDINT_H 1
+#define HAVE_STDLIB_H 1
+#define HAVE_STRDUP 1
+#define HAVE_STRINGS_H 1
+#define HAVE_STRING_H 1
+#define HAVE_SYS_RESOURCE_H 1
+#define HAVE_SYS_STAT_H 1
+#define HAVE_SYS_TIME_H 1
+#define HAVE_SYS_TYPES_H 1
+#define HAVE_UNISTD_H 1
+#define HAVE_USLEEP 1
+#define HAVE__BOOL 1
+#define POINTERINT_t long
+#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX
+
+#endif /* MUSTER_TESTS_CLIENT_CLI_MPICH_MPITESTCONF_H_ */
