@@ -27,7 +27,7 @@ Race ControlPlaneRace() {
                   beside_peers(Side::kMusterApart)},
                  {"where ranks complete collectives on their node (MUSTER_NODE_COMMITS=1)",
                   beside_peers(Side::kMusterCommits)}};
-  race.ranks = {2, 8, 32, 64};
+  race.shapes = {{1, 2}, {1, 8}, {1, 32}, {1, 64}};
   return race;
 }
 

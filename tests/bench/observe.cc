@@ -38,7 +38,9 @@ double MedianOf(const std::vector<Sample>& samples, double Sample::*what) {
 }
 
 absl::StatusOr<std::unique_ptr<Contestant>> StartJoined(Side side, int ranks, bool observed) {
-  auto job = Contestant::Start(side, ranks, observed);
+  Contestant::Options options;
+  options.observed = observed;
+  auto job = Contestant::Start(side, {1, ranks}, options);
   if (!job.ok()) return job.status();
   if (const auto joined = (*job)->Join(); !joined.ok()) return joined.status();
   return job;
