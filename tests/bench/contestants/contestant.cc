@@ -51,15 +51,15 @@ absl::Status DidNotStart(Side side) {
 
 std::string NameOf(Side side) {
   static const char* const kNames[] = {
-      "muster",        "muster_apart", "muster_commits", "bare",     "tcpstore",
-      "tcpstore_keys", "jax",          "store",          "endpoint", "endpoints"};
+      "muster",        "muster_by_daemon", "muster_apart", "bare",     "tcpstore",
+      "tcpstore_keys", "jax",              "store",        "endpoint", "endpoints"};
   return kNames[static_cast<int>(side)];
 }
 
 std::string TitleOf(Side side) {
   static const char* const kTitles[] = {"Muster",
+                                        "Muster, by musterd",
                                         "Muster, each rank by itself",
-                                        "Muster, on the node",
                                         "bare gRPC",
                                         "TCPStore",
                                         "TCPStore, keys alone",
@@ -71,7 +71,7 @@ std::string TitleOf(Side side) {
 }
 
 bool IsMuster(Side side) {
-  return side == Side::kMuster || side == Side::kMusterApart || side == Side::kMusterCommits ||
+  return side == Side::kMuster || side == Side::kMusterByDaemon || side == Side::kMusterApart ||
          side == Side::kStore;
 }
 
@@ -217,7 +217,7 @@ void Contestant::StartRanks() {
                  {"MUSTER_RANK", absl::StrCat(rank)},
                  {"MUSTER_NODE_ID", absl::StrCat("node-", node)},
                  {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"},
-                 {"MUSTER_NODE_COMMITS", side_ == Side::kMusterCommits ? "1" : "0"}}));
+                 {"MUSTER_NODE_COMMITS", side_ == Side::kMusterByDaemon ? "0" : "1"}}));
   }
 }
 
