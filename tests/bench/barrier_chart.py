@@ -7,8 +7,8 @@ import statistics
 import chart
 
 NAMES = {
-    "muster_commits": "Muster, on the node",
     "muster": "Muster",
+    "muster_by_daemon": "Muster, by musterd",
     "muster_apart": "Muster, no fan-in",
     "bare": "bare gRPC",
     "tcpstore": "TCPStore",

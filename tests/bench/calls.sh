@@ -51,7 +51,7 @@ under_callgrind() {
 # start_service SIDE RANKS [OUT]: starts the service, under callgrind if OUT is given, with
 # instrumentation off.
 start_service() {
-  local command=("$BENCH/contestants/bare_service" "$job/port" "$2")
+  local command=("$BENCH/contestants/bare_service" 127.0.0.1:0 "$job/port" "$2")
   [ "$1" = bare ] || command=("$MUSTERD" --listen=127.0.0.1:0 --port-file="$job/port" --world-size="$2")
   [ "$1" = bare ] || [ -z "$OBSERVED" ] || command+=(--metrics-listen=127.0.0.1:0 --journal="$job/journal")
   if [ $# -gt 2 ]; then

@@ -14,7 +14,7 @@ Race ControlPlaneRace() {
   };
   Race race;
   race.name = "control_plane";
-  race.sides = {Side::kMuster, Side::kMusterApart, Side::kMusterCommits,
+  race.sides = {Side::kMuster, Side::kMusterByDaemon, Side::kMusterApart,
                 Side::kBare,   Side::kTcpStore,    Side::kTcpStoreKeys,
                 Side::kJax};
   race.operations = {{"barrier", "barrier", 0},
@@ -23,11 +23,11 @@ Race ControlPlaneRace() {
                      {"all-gather of 1 KiB", "all-gather", 1 << 10},
                      {"lease", "lease", 128}};
   race.tables = {{"", beside_peers(Side::kMuster)},
-                 {"where each rank calls by itself, as on a node of its own",
-                  beside_peers(Side::kMusterApart)},
-                 {"where ranks complete collectives on their node (MUSTER_NODE_COMMITS=1)",
-                  beside_peers(Side::kMusterCommits)}};
-  race.ranks = {2, 8, 32, 64};
+                 {"where musterd completes all collectives (MUSTER_NODE_COMMITS=0)",
+                  beside_peers(Side::kMusterByDaemon)},
+                 {"where each rank calls by itself, as on a node of its own (MUSTER_NODE_FANIN=0)",
+                  beside_peers(Side::kMusterApart)}};
+  race.shapes = {{1, 2}, {1, 8}, {1, 32}, {1, 64}};
   return race;
 }
 

@@ -17,13 +17,13 @@ comparisons = json.load(open(sys.argv[1]))["comparisons"]
 operations = [comparison["operation"] for comparison in comparisons]
 assert operations[0] == "join" and len(operations) == 6, operations
 for comparison in comparisons:
-    assert set(comparison["sides"]) == {"muster", "muster_apart", "muster_commits", "bare"}, comparison
+    assert set(comparison["sides"]) == {"muster", "muster_by_daemon", "muster_apart", "bare"}, comparison
     for side, samples in comparison["sides"].items():
         rounds = 1 if comparison["operation"] == "join" else 2
         for figure in ("wall_us", "client_cpu_us", "service_cpu_us"):
             assert len(samples[figure]) == rounds, comparison
             # A daemon that hears of collectives later may use no time in a short round.
-            idle = side == "muster_commits" and figure == "service_cpu_us"
+            idle = side == "muster" and figure == "service_cpu_us"
             assert min(samples[figure]) >= 0 if idle else min(samples[figure]) > 0, comparison
 lines = xml.parse(sys.argv[2]).getroot().findall("{http://www.w3.org/2000/svg}polyline")
 assert len(lines) == 8, f"{len(lines)} lines for two panels of four sides"

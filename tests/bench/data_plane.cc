@@ -1,15 +1,16 @@
 // Measures collectives on CPU memory between the ranks of one machine. Real processes use the
 // public SDK, through shared memory and through connections (MUSTER_GLOO_SHARED_MEMORY=0). They
 // take turns with bare Gloo, and with Open MPI over shared memory if Debian's openmpi-bin and
-// libopenmpi-dev are installed. For two nodes, MUSTER_NODE_ID divides the ranks, and the loopback
-// connects them. Open MPI has no such setting, so it does not take part. Other load on the machine
-// affects all of them alike, so compare the ratios.
+// libopenmpi-dev are installed. For several nodes, MUSTER_NODE_ID divides the ranks, and the
+// loopback or a simulated network connects them. Open MPI has no such setting, so it does not take
+// part. Other load on the machine affects all of them alike, so compare the ratios.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +24,8 @@
 #include "tests/bench/common/callers_folder.h"
 #include "tests/bench/common/median.h"
 #include "tests/bench/common/rank_processes.h"
+#include "tests/bench/common/shape.h"
+#include "tests/bench/common/simulated_network.h"
 #include "tests/util/job/daemon.h"
 #include "tests/util/process/process.h"
 
@@ -37,20 +40,9 @@ constexpr const char* kTitles[] = {"Muster", "without shared memory", "bare Gloo
 const char* NameOf(Side side) { return kNames[static_cast<int>(side)]; }
 const char* TitleOf(Side side) { return kTitles[static_cast<int>(side)]; }
 
-// The size of a job.
-struct Shape {
-  int nodes = 1;
-  int ranks = 2;  // in total
-};
-
-std::string TextOf(const Shape& shape) {
-  if (shape.nodes == 1) return absl::StrCat(shape.ranks);
-  return absl::StrCat(shape.nodes, " nodes x ", shape.ranks / shape.nodes);
-}
-
 struct Settings {
-  std::vector<int> ranks = {2, 4, 8};
-  std::vector<int> ranks_of_two_nodes = {4, 8};
+  std::vector<Shape> shapes = {{1, 2}, {1, 4}, {1, 8}, {2, 4}, {2, 8}};
+  int latency_us = -1;  // of the simulated network, or -1 for the loopback
   std::vector<size_t> bytes = {64 << 10, 1 << 20, 16 << 20};
   std::vector<std::string> operations = {"all-reduce", "broadcast", "all-gather"};
   int rounds = 9;
@@ -75,8 +67,10 @@ bool HasOpenMpi() {
 
 class Contestant {
  public:
-  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, const Shape& shape) {
-    std::unique_ptr<Contestant> contestant(new Contestant(side, shape));
+  // `network`: null for the loopback. Outlives the contestant.
+  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, const Shape& shape,
+                                                           const SimulatedNetwork* network) {
+    std::unique_ptr<Contestant> contestant(new Contestant(side, shape, network));
     const absl::Status started =
         side == Side::kOpenMpi ? contestant->StartOpenMpi() : contestant->StartRanks();
     if (!started.ok()) return started;
@@ -102,29 +96,44 @@ class Contestant {
   }
 
  private:
-  Contestant(Side side, const Shape& shape)
-      : side_(side), shape_(shape), rank_processes_(TitleOf(side), shape.ranks) {}
+  Contestant(Side side, const Shape& shape, const SimulatedNetwork* network)
+      : side_(side),
+        shape_(shape),
+        network_(network),
+        rank_processes_(TitleOf(side), shape.ranks) {}
 
   absl::Status StartRanks() {
-    std::string address;
+    std::string coordinator;
     if (side_ != Side::kGloo) {
-      daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", shape_.ranks)});
+      const std::optional<SimulatedNetwork::Visit> visit = Visit(0);
+      // Only our own ranks reach it in a simulated network.
+      daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", shape_.ranks), "--insecure"}, {},
+                                  AddressOf(0) + ":0");
       if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
-      address = daemon_->address();
+      coordinator = absl::StrCat(AddressOf(0), ":", daemon_->port());
     }
     for (int rank = 0; rank < shape_.ranks; ++rank) {
+      const int node = shape_.NodeOf(rank);
+      const std::optional<SimulatedNetwork::Visit> visit = Visit(node);
       rank_processes_.Add(
           Process::Start({Runfile("tests/bench/contestants/data_plane_rank"), NameOf(side_),
-                          rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(shape_.ranks)},
-                         {{"MUSTER_COORDINATOR", address},
+                          rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(shape_.ranks),
+                          AddressOf(node)},
+                         {{"MUSTER_COORDINATOR", coordinator},
                           {"MUSTER_RANK", absl::StrCat(rank)},
-                          {"MUSTER_NODE_ID", absl::StrCat("node-", NodeOf(rank))},
+                          {"MUSTER_NODE_ID", absl::StrCat("node-", node)},
                           {"MUSTER_GLOO_SHARED_MEMORY", side_ == Side::kShared ? "1" : "0"}}));
     }
     return absl::OkStatus();
   }
 
-  int NodeOf(int rank) const { return rank * shape_.nodes / shape_.ranks; }
+  std::string AddressOf(int node) const {
+    return network_ == nullptr ? "127.0.0.1" : SimulatedNetwork::AddressOf(node);
+  }
+  std::optional<SimulatedNetwork::Visit> Visit(int node) const {
+    if (network_ == nullptr) return std::nullopt;
+    return std::optional<SimulatedNetwork::Visit>(std::in_place, network_->SpaceOf(node));
+  }
 
   // Compiles the program here, so that nothing else needs Open MPI. Uses only its shared-memory
   // transport.
@@ -142,6 +151,7 @@ class Contestant {
 
   const Side side_;
   const Shape shape_;
+  const SimulatedNetwork* const network_;
   std::unique_ptr<TestDaemon> daemon_;
   RankProcesses rank_processes_;  // destroyed first
 };
@@ -150,11 +160,12 @@ class Contestant {
 
 using Contestants = std::vector<std::pair<Side, std::unique_ptr<Contestant>>>;
 
-absl::StatusOr<Contestants> StartAll(const Shape& shape, bool open_mpi) {
+absl::StatusOr<Contestants> StartAll(const Shape& shape, const SimulatedNetwork* network,
+                                     bool open_mpi) {
   Contestants all;
   for (const Side side : kSides) {
     if (side == Side::kOpenMpi && (!open_mpi || shape.nodes > 1)) continue;
-    auto contestant = Contestant::Start(side, shape);
+    auto contestant = Contestant::Start(side, shape, network);
     if (!contestant.ok()) return contestant.status();
     all.emplace_back(side, *std::move(contestant));
   }
@@ -184,7 +195,13 @@ absl::Status Compare(const Settings& settings, Contestants* all, Comparison* com
 
 absl::Status CompareAll(const Settings& settings, const Shape& shape, bool open_mpi,
                         std::vector<Comparison>* comparisons) {
-  absl::StatusOr<Contestants> all = StartAll(shape, open_mpi);
+  std::unique_ptr<SimulatedNetwork> network;
+  if (shape.nodes > 1 && settings.latency_us >= 0) {
+    auto created = SimulatedNetwork::Create(shape.nodes, absl::Microseconds(settings.latency_us));
+    if (!created.ok()) return created.status();
+    network = *std::move(created);
+  }
+  absl::StatusOr<Contestants> all = StartAll(shape, network.get(), open_mpi);
   if (!all.ok()) return all.status();
   for (const std::string& operation : settings.operations) {
     for (const size_t bytes : settings.bytes) {
@@ -288,22 +305,11 @@ int Fail(const std::string& what) {
   return 1;
 }
 
-std::vector<Shape> ShapesOf(const Settings& settings) {
-  std::vector<Shape> shapes;
-  for (const int ranks : settings.ranks) {
-    if (ranks >= 2) shapes.push_back({1, ranks});
-  }
-  for (const int ranks : settings.ranks_of_two_nodes) {
-    if (ranks >= 2) shapes.push_back({2, ranks});
-  }
-  return shapes;
-}
-
 int Main(const Settings& settings) {
   StopOnInterrupt();
   const bool open_mpi = settings.open_mpi && HasOpenMpi();
   std::vector<Comparison> comparisons;
-  for (const Shape& shape : ShapesOf(settings)) {
+  for (const Shape& shape : settings.shapes) {
     const absl::Status compared = CompareAll(settings, shape, open_mpi, &comparisons);
     if (!compared.ok()) return Fail(compared.ToString());
   }
@@ -323,13 +329,13 @@ int main(int argc, char** argv) {
       "Muster's data plane on CPUs beside bare Gloo and Open MPI: real processes of one machine, "
       "in turns. Debian's openmpi-bin and libopenmpi-dev bring the last one.",
       "data_plane");
-  app.add_option("--ranks", settings.ranks, "Sizes of jobs on one node; 0: none")
+  app.add_option("--ranks", settings.shapes, "Sizes of jobs: 8, or 2x4 for two nodes of four ranks")
+      ->capture_default_str();
+  app.add_option("--latency-us", settings.latency_us,
+                 "Give each of several nodes a network namespace, and let a packet take so many "
+                 "microseconds from one to another; -1: the loopback is the network")
       ->capture_default_str()
-      ->check(CLI::Range(0, 256));
-  app.add_option("--ranks-of-two-nodes", settings.ranks_of_two_nodes,
-                 "Sizes of jobs over two nodes, in all; 0: none")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 256));
+      ->check(CLI::Range(-1, 1000000));
   app.add_option("--bytes", settings.bytes, "What a rank has after an operation, in bytes")
       ->capture_default_str()
       ->check(CLI::Range(size_t{64}, size_t{1} << 30));

@@ -5,7 +5,7 @@ set -euo pipefail
 
 export HOME=${HOME:-$TEST_TMPDIR}   # Open MPI 5, its compiler too, does not run without
 json=$TEST_TMPDIR/data_plane.json
-"$1" --ranks 2 --ranks-of-two-nodes 3 --bytes 4096 1048576 --rounds 2 --round-ms 1 --json "$json"
+"$1" --ranks 2 2x2 --bytes 4096 1048576 --rounds 2 --round-ms 1 --json "$json"
 /usr/bin/python3 - "$json" <<'PYTHON'
 import json, shutil, sys
 

@@ -38,7 +38,9 @@ double MedianOf(const std::vector<Sample>& samples, double Sample::*what) {
 }
 
 absl::StatusOr<std::unique_ptr<Contestant>> StartJoined(Side side, int ranks, bool observed) {
-  auto job = Contestant::Start(side, ranks, observed);
+  Contestant::Options options;
+  options.observed = observed;
+  auto job = Contestant::Start(side, {1, ranks}, options);
   if (!job.ok()) return job.status();
   if (const auto joined = (*job)->Join(); !joined.ok()) return joined.status();
   return job;
@@ -71,7 +73,7 @@ void PrintRow(int ranks, Side side, const char* what, const Samples& samples,
   const double plain = MedianOf(samples.plain, figure);
   const double observed = MedianOf(samples.observed, figure);
   std::printf("| %d ranks, %s: %s | %.1f | %.1f | %.3f |\n", ranks,
-              side == Side::kMuster ? "of one node" : "each by itself", what, plain, observed,
+              side == Side::kMusterByDaemon ? "of one node" : "each by itself", what, plain, observed,
               observed / plain);
 }
 
@@ -93,7 +95,7 @@ int Compare(const Settings& settings) {
   StopOnInterrupt();
   std::printf("| microseconds | without | with metrics and journal | ratio |\n|---|---|---|---|\n");
   for (const int ranks : settings.ranks) {
-    for (const Side side : {Side::kMuster, Side::kMusterApart}) {
+    for (const Side side : {Side::kMusterByDaemon, Side::kMusterApart}) {
       const absl::Status measured = MeasureSide(settings, ranks, side);
       if (measured.ok()) continue;
       std::fprintf(stderr, "observe: %s\n", measured.ToString().c_str());

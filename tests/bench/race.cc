@@ -18,17 +18,22 @@ constexpr int kMaxOperations = 500;
 // Jobs of one size, one for each side.
 class Contest {
  public:
-  Contest(const Race& race, int ranks) : race_(race), ranks_(ranks) {
-    comparisons_.push_back({ranks, "join", "ms", 1000, {}});
+  Contest(const Race& race, const Shape& shape) : race_(race), shape_(shape) {
+    comparisons_.push_back({shape, "join", "ms", 1000, {}});
     for (const Operation& operation : race_.operations) {
-      comparisons_.push_back({ranks, operation.title, "us", 1, {}});
+      comparisons_.push_back({shape, operation.title, "us", 1, {}});
     }
   }
 
   absl::StatusOr<std::vector<Comparison>> Measure() {
+    if (race_.network) {
+      auto network = SimulatedNetwork::Create(shape_.nodes, absl::Microseconds(race_.latency_us));
+      if (!network.ok()) return network.status();
+      network_ = *std::move(network);
+    }
     for (int join = 0; join < race_.joins; ++join) {
-      std::fprintf(stderr, "%s: %d ranks, jobs %d of %d: start", race_.name.c_str(), ranks_,
-                   join + 1, race_.joins);
+      std::fprintf(stderr, "%s: %s ranks, jobs %d of %d: start", race_.name.c_str(),
+                   TextOf(shape_).c_str(), join + 1, race_.joins);
       const absl::Status done = MeasureJobs();
       std::fprintf(stderr, "\n");
       if (!done.ok()) return done;
@@ -39,10 +44,12 @@ class Contest {
  private:
   absl::Status MeasureJobs() {
     jobs_.clear();
+    Contestant::Options options;
+    options.network = network_.get();
     for (const Side side : race_.sides) {
       if (NeedsPeers(side) && !race_.peers) continue;
       if (!IsInstalled(side)) continue;
-      auto job = Contestant::Start(side, ranks_);
+      auto job = Contestant::Start(side, shape_, options);
       if (!job.ok()) return job.status();
       jobs_.emplace_back(side, *std::move(job));
     }
@@ -92,7 +99,8 @@ class Contest {
   }
 
   const Race& race_;
-  const int ranks_;
+  const Shape shape_;
+  std::unique_ptr<SimulatedNetwork> network_;  // outlives the jobs
   std::vector<std::pair<Side, std::unique_ptr<Contestant>>> jobs_;
   std::vector<Comparison> comparisons_;
 };
@@ -105,8 +113,8 @@ int Fail(const Race& race, const std::string& what) {
 int Compare(const Race& race) {
   StopOnInterrupt();
   std::vector<Comparison> all;
-  for (const int ranks : race.ranks) {
-    auto compared = Contest(race, ranks).Measure();
+  for (const Shape& shape : race.shapes) {
+    auto compared = Contest(race, shape).Measure();
     if (!compared.ok()) return Fail(race, compared.status().ToString());
     all.insert(all.end(), compared->begin(), compared->end());
     if (!race.json.empty() && !WriteJson(all, race.json)) {
@@ -128,13 +136,26 @@ void FixAddresses(const Race& race, char** argv) {
       race.name.c_str());
 }
 
+void AddShapes(Race* race, CLI::App* app) {
+  if (!race->network) {
+    app->add_option("--ranks", race->shapes, "Sizes of jobs")
+        ->capture_default_str()
+        ->check(CLI::Range(2, 1024));
+    return;
+  }
+  app->add_option("--nodes", race->shapes, "Sizes of jobs: nodes x ranks of each")
+      ->capture_default_str();
+  app->add_option("--latency-us", race->latency_us,
+                  "How long a packet takes from one node to another, in microseconds")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
+}
+
 }  // namespace
 
 int RunRace(Race* race, const std::string& description, int argc, char** argv) {
   CLI::App app(description, race->name);
-  app.add_option("--ranks", race->ranks, "Sizes of jobs")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
+  AddShapes(race, &app);
   app.add_option("--joins", race->joins, "Jobs of each side and size, for the time to join")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));

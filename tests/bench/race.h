@@ -10,7 +10,7 @@
 
 namespace muster::testing {
 
-// A benchmark in which jobs of several sides take turns: control_plane.cc and store.cc.
+// A benchmark in which jobs of several sides take turns: control_plane.cc, nodes.cc and store.cc.
 //
 //   Race race{"store", {Side::kStore, Side::kTcpStore}, {{"add", "add", 0}}, {{"", {...}}}};
 //   return RunRace(&race, "What it measures.", argc, argv);
@@ -19,9 +19,11 @@ struct Race {
   std::vector<Side> sides;
   std::vector<Operation> operations;
   std::vector<Columns> tables;
+  bool network = false;  // nodes have a simulated network between them, and ranks only there
 
   // The flags.
-  std::vector<int> ranks;
+  std::vector<Shape> shapes;
+  int latency_us = 100;
   int joins = 3;
   int rounds = 5;
   int round_ms = 200;

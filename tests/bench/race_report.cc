@@ -14,6 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/bench/common/address_layout.h"
 #include "tests/bench/common/median.h"
+#include "tests/bench/contestants/peers_home.h"
 
 namespace muster::testing {
 namespace {
@@ -75,7 +76,7 @@ Cells CellsOf(const Comparison& comparison, Side first, Side side,
 }
 
 void PrintRow(const Comparison& comparison, const Sides& sides, const std::vector<Field>& fields) {
-  std::vector<std::string> row = {absl::StrCat(comparison.ranks),
+  std::vector<std::string> row = {TextOf(comparison.shape),
                                   absl::StrCat(comparison.operation, ", ", comparison.unit)};
   for (const Side side : sides) {
     const bool there = comparison.samples.count(side) > 0;
@@ -112,7 +113,10 @@ nlohmann::json ToJson(const Comparison& comparison) {
                            {"client_cpu_us", Values(samples, &Sample::client)},
                            {"service_cpu_us", Values(samples, &Sample::service)}};
   }
-  return {{"ranks", comparison.ranks}, {"operation", comparison.operation}, {"sides", sides}};
+  return {{"nodes", comparison.shape.nodes},
+          {"ranks", comparison.shape.ranks},
+          {"operation", comparison.operation},
+          {"sides", sides}};
 }
 
 }  // namespace

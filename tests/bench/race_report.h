@@ -12,7 +12,7 @@ namespace muster::testing {
 // The measurements of one operation in jobs of one size: for each side, one sample for each round.
 // Samples of the same round were measured one after the other.
 struct Comparison {
-  int ranks = 0;
+  Shape shape;
   std::string operation;
   std::string unit;   // of the tables
   double micros = 1;  // microseconds in that unit

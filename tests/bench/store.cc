@@ -17,7 +17,7 @@ Race StoreRace() {
   race.tables = {{"by the SDK", {Side::kStore, Side::kTcpStore}},
                  {"at the launcher's endpoint, on one node", {Side::kEndpoint, Side::kTcpStore}},
                  {"at the endpoints of two nodes", {Side::kEndpoints, Side::kTcpStore}}};
-  race.ranks = {2, 8, 32};
+  race.shapes = {{1, 2}, {1, 8}, {1, 32}};
   return race;
 }
 

@@ -70,9 +70,9 @@ struct JobOptions {
   bool node_fanin = true;
 
   // Whether a collective may complete on the node, if all ranks of its group are there and arrive
-  // at about the same time. The coordinator hears of it shortly afterwards. Needs node_fanin on all
-  // of them. An experiment: off unless all ranks switch it on. MUSTER_NODE_COMMITS (0, 1).
-  bool node_commits = false;
+  // at about the same time. The coordinator hears of it shortly afterwards. Needs node_fanin, and
+  // both on all of these ranks. MUSTER_NODE_COMMITS (0, 1).
+  bool node_commits = true;
 
   // The file with the job's token, which the coordinator checks: docs/security.md. This file and
   // the files below are read again when they change. MUSTER_TOKEN_FILE.

@@ -1,5 +1,5 @@
-// The service of bare.proto for a number of ranks: bare_service PORT_FILE RANKS. Runs until it is
-// killed.
+// The service of bare.proto for a number of ranks: bare_service HOST:PORT PORT_FILE RANKS. Runs
+// until it is killed. With port 0, it listens on a free one, which it writes to the file.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -124,13 +124,13 @@ bool WritePort(const std::string& path, int port) {
   return std::fclose(file) == 0 && std::rename(unfinished.c_str(), path.c_str()) == 0;
 }
 
-int Main(const std::string& port_file, size_t ranks) {
+int Main(const std::string& address, const std::string& port_file, size_t ranks) {
   // As in musterd: Debian's Abseil, which gRPC uses, checks for deadlocks at every lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   Service service(ranks);
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || !WritePort(port_file, port)) return 1;
@@ -142,6 +142,6 @@ int Main(const std::string& port_file, size_t ranks) {
 }  // namespace muster::bare
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  return muster::bare::Main(argv[1], std::strtoul(argv[2], nullptr, 10));
+  if (argc != 4) return 2;
+  return muster::bare::Main(argv[1], argv[2], std::strtoul(argv[3], nullptr, 10));
 }

@@ -1,35 +1,19 @@
 #include "tests/bench/contestants/contestant.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "tests/bench/common/clocks.h"
 #include "tests/bench/common/median.h"
+#include "tests/bench/contestants/peers_home.h"
 
 namespace muster::testing {
 namespace {
 
-constexpr int kNodes = 2;                       // of kEndpoints
-constexpr char kPython[] = "/usr/bin/python3";  // the Python that tools/peers installs wheels for
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// Returns the folder that tools/peers would choose.
-std::string ChosenPeersHome() {
-  if (const std::string home = Variable("MUSTER_PEERS_HOME"); !home.empty()) return home;
-  std::string data = Variable("XDG_DATA_HOME");
-  if (data.empty()) data = Variable("HOME") + "/.local/share";
-  return data + "/muster/peers";
-}
+constexpr int kNodes = 2;  // of kEndpoints
 
 // Returns the first child of a process, or 0: the supervisor of a `muster run`, which serves the
 // endpoint.
@@ -59,11 +43,6 @@ double MeanOf(const std::vector<RankProcesses::Numbers>& answers, size_t column)
   return sum / static_cast<double>(answers.size());
 }
 
-std::unique_ptr<Process> StartBare(const std::string& port_file, int ranks) {
-  return Process::Start(
-      {Runfile("tests/bench/contestants/bare_service"), port_file, absl::StrCat(ranks)});
-}
-
 absl::Status DidNotStart(Side side) {
   return absl::InternalError(absl::StrCat("the service of ", TitleOf(side), " did not start"));
 }
@@ -72,15 +51,15 @@ absl::Status DidNotStart(Side side) {
 
 std::string NameOf(Side side) {
   static const char* const kNames[] = {
-      "muster",        "muster_apart", "muster_commits", "bare",     "tcpstore",
-      "tcpstore_keys", "jax",          "store",          "endpoint", "endpoints"};
+      "muster",        "muster_by_daemon", "muster_apart", "bare",     "tcpstore",
+      "tcpstore_keys", "jax",              "store",        "endpoint", "endpoints"};
   return kNames[static_cast<int>(side)];
 }
 
 std::string TitleOf(Side side) {
   static const char* const kTitles[] = {"Muster",
+                                        "Muster, by musterd",
                                         "Muster, each rank by itself",
-                                        "Muster, on the node",
                                         "bare gRPC",
                                         "TCPStore",
                                         "TCPStore, keys alone",
@@ -92,35 +71,17 @@ std::string TitleOf(Side side) {
 }
 
 bool IsMuster(Side side) {
-  return side == Side::kMuster || side == Side::kMusterApart || side == Side::kMusterCommits ||
+  return side == Side::kMuster || side == Side::kMusterByDaemon || side == Side::kMusterApart ||
          side == Side::kStore;
 }
 
 bool NeedsPeers(Side side) { return !IsMuster(side) && side != Side::kBare; }
 
-std::string PeersHome() {
-  const std::string home = ChosenPeersHome();
-  return std::filesystem::is_directory(home + "/python") ? home : "";
-}
-
-std::string PeerVersion(const std::string& package) {
-  const std::string home = PeersHome();
-  if (home.empty()) return "";
-  for (const auto& entry : std::filesystem::directory_iterator(home + "/python")) {
-    const std::string name = entry.path().filename().string();
-    absl::string_view version = name;  // "torch-2.15.0.dist-info", which pip makes
-    if (absl::ConsumePrefix(&version, package + "-") &&
-        absl::ConsumeSuffix(&version, ".dist-info")) {
-      return std::string(version);
-    }
-  }
-  return "";
-}
-
 bool IsInstalled(Side side) { return !NeedsPeers(side) || !PeersHome().empty(); }
 
-absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks, bool observed) {
-  std::unique_ptr<Contestant> contestant(new Contestant(side, ranks, observed));
+absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, const Shape& shape,
+                                                              const Options& options) {
+  std::unique_ptr<Contestant> contestant(new Contestant(side, shape, options));
   if (const absl::Status s = contestant->StartService(); !s.ok()) return s;
   if (const auto up = contestant->rank_processes_.Await("up"); !up.ok()) return up.status();
   for (const pid_t pid : contestant->launchers_) {
@@ -129,19 +90,37 @@ absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ran
   return contestant;
 }
 
-Contestant::Contestant(Side side, int ranks, bool observed)
-    : side_(side), ranks_(ranks), observed_(observed), rank_processes_(TitleOf(side), ranks) {}
+Contestant::Contestant(Side side, const Shape& shape, const Options& options)
+    : side_(side), shape_(shape), options_(options), rank_processes_(TitleOf(side), shape.ranks) {}
+
+std::unique_ptr<Process> Contestant::StartOn(int node, const std::vector<std::string>& words,
+                                             const std::map<std::string, std::string>& env) const {
+  std::optional<SimulatedNetwork::Visit> visit;
+  if (options_.network != nullptr) visit.emplace(options_.network->SpaceOf(node));
+  return Process::Start(words, env);
+}
+
+std::string Contestant::AddressAt(int port) const {
+  const bool apart = options_.network != nullptr;
+  return absl::StrCat(apart ? SimulatedNetwork::AddressOf(0) : "127.0.0.1", ":", port);
+}
 
 absl::Status Contestant::StartMuster() {
   std::vector<std::string> flags = {
-      absl::StrCat("--world-size=", side_ == Side::kEndpoints ? kNodes : ranks_)};
-  if (observed_) {
+      absl::StrCat("--world-size=", side_ == Side::kEndpoints ? kNodes : shape_.ranks)};
+  if (options_.observed) {
     flags.insert(flags.end(), {"--metrics-listen=127.0.0.1:0",
                                absl::StrCat("--journal=", rank_processes_.folder(), "/journal")});
   }
-  daemon_ = TestDaemon::Start(flags);
+  std::optional<SimulatedNetwork::Visit> visit;
+  if (options_.network != nullptr) {
+    visit.emplace(options_.network->SpaceOf(0));
+    flags.push_back("--insecure");  // only our own ranks reach it there
+  }
+  daemon_ = TestDaemon::Start(flags, {}, AddressAt(0));
   if (daemon_ == nullptr) return DidNotStart(side_);
-  address_ = daemon_->address();
+  address_ = AddressAt(daemon_->port());
+  visit.reset();
   services_ = {daemon_->process().pid()};
   if (IsMuster(side_)) StartRanks();
   return absl::OkStatus();
@@ -163,8 +142,8 @@ absl::Status Contestant::StartEndpoints() {
                  {absl::StrCat("--node-rank=", node), absl::StrCat("--node-id=node", node)});
     }
     all.push_back("--");
-    const int first = ranks_ * node / nodes;
-    for (std::string& word : PeerWords("", first, ranks_ * (node + 1) / nodes - first)) {
+    const Shape shape = {nodes, shape_.ranks};
+    for (std::string& word : PeerWords("", shape.FirstRankOf(node), shape.RanksOf(node))) {
       all.push_back(std::move(word));
     }
     std::unique_ptr<Process> launcher = Process::Start(all, PeerEnvironment());
@@ -180,26 +159,36 @@ absl::Status Contestant::StartService() {
   if (IsEndpoint(side_)) return StartEndpoints();
   const std::string port_file = rank_processes_.folder() + "/port";
   std::unique_ptr<Process> service =
-      side_ == Side::kBare ? StartBare(port_file, ranks_)
-                           : Process::Start(PeerWords(port_file, 0, ranks_), PeerEnvironment());
+      side_ == Side::kBare
+          ? StartOn(0, {Runfile("tests/bench/contestants/bare_service"), AddressAt(0), port_file,
+                        absl::StrCat(shape_.ranks)})
+          : StartOn(0, PeerWords(port_file, 0, shape_.RanksOf(0)), PeerEnvironment());
   const int port = AwaitPort(*service, port_file);
-  address_ = absl::StrCat("127.0.0.1:", port);
+  address_ = AddressAt(port);
   services_ = {service->pid()};
   rank_processes_.Add(std::move(service));
   if (port == 0) return DidNotStart(side_);
   if (side_ == Side::kBare) StartRanks();
+  if (side_ != Side::kBare) StartPeersOfOtherNodes();
   return absl::OkStatus();
+}
+
+void Contestant::StartPeersOfOtherNodes() {
+  for (int node = 1; node < shape_.nodes; ++node) {
+    rank_processes_.Add(StartOn(node, PeerWords("", shape_.FirstRankOf(node), shape_.RanksOf(node)),
+                                PeerEnvironment()));
+  }
 }
 
 // The process that starts the ranks is also the service, except for an endpoint.
 std::vector<std::string> Contestant::PeerWords(const std::string& port_file, int first,
                                                int count) const {
   const char* const program = side_ == Side::kJax ? "jax_ranks.py" : "tcpstore_ranks.py";
-  return {kPython,
+  return {kPeersPython,
           Runfile(absl::StrCat("tests/bench/contestants/", program)),
           IsEndpoint(side_) ? "endpoint" : NameOf(side_),
           rank_processes_.folder(),
-          absl::StrCat(ranks_),
+          absl::StrCat(shape_.ranks),
           port_file,
           absl::StrCat(first),
           absl::StrCat(count)};
@@ -218,14 +207,17 @@ double Contestant::MicrosOfServices() const {
 void Contestant::StartRanks() {
   const bool collectives = IsMuster(side_) && side_ != Side::kStore;
   const std::string kind = NameOf(collectives ? Side::kMuster : side_);
-  for (int rank = 0; rank < ranks_; ++rank) {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const int node = shape_.NodeOf(rank);
     rank_processes_.Add(
-        Process::Start({Runfile("tests/bench/contestants/control_plane_rank"), kind,
-                        rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(ranks_)},
-                       {{"MUSTER_COORDINATOR", address_},
-                        {"MUSTER_RANK", absl::StrCat(rank)},
-                        {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"},
-                        {"MUSTER_NODE_COMMITS", side_ == Side::kMusterCommits ? "1" : "0"}}));
+        StartOn(node,
+                {Runfile("tests/bench/contestants/control_plane_rank"), kind,
+                 rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(shape_.ranks)},
+                {{"MUSTER_COORDINATOR", address_},
+                 {"MUSTER_RANK", absl::StrCat(rank)},
+                 {"MUSTER_NODE_ID", absl::StrCat("node-", node)},
+                 {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"},
+                 {"MUSTER_NODE_COMMITS", side_ == Side::kMusterByDaemon ? "0" : "1"}}));
   }
 }
 
@@ -241,7 +233,8 @@ absl::StatusOr<Sample> Contestant::Join() {
     end = std::max(end, answer.at(1));
   }
   const double wall = static_cast<double>(end - begin) / 1e3;
-  return Sample{wall, wall, MeanOf(*answers, 2) / 1e3, (MicrosOfServices() - before) / ranks_};
+  return Sample{wall, wall, MeanOf(*answers, 2) / 1e3,
+                (MicrosOfServices() - before) / shape_.ranks};
 }
 
 absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
@@ -256,7 +249,7 @@ absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
   // The ranks make one more barrier before they begin.
   const int served = operation.kind == "barrier" ? count + 1 : count;
   return Sample{MedianOf(*answers, 0) / 1e3 / count, MedianOf(*answers, 1) / 1e3,
-                MeanOf(*answers, 2) / 1e3 / count, used / served / ranks_};
+                MeanOf(*answers, 2) / 1e3 / count, used / served / shape_.ranks};
 }
 
 // Removes the keys that the operations have left. This is not part of the measured time.

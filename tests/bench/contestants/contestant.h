@@ -10,21 +10,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tests/bench/common/rank_processes.h"
+#include "tests/bench/common/shape.h"
+#include "tests/bench/common/simulated_network.h"
 #include "tests/util/job/daemon.h"
 #include "tests/util/process/process.h"
 
 namespace muster::testing {
 
-// The contestants of control_plane.cc and store.cc. In kMusterApart, each Muster rank makes its own
-// calls, as on nodes that have one rank. In kMusterCommits, ranks complete collectives on their
-// node (MUSTER_NODE_COMMITS). kTcpStoreKeys is a TCPStore whose ranks use nothing but counters and
-// keys, which every release has. kStore is Job::store() in C++. In kEndpoint and kEndpoints, the
-// clients are PyTorch's, and `muster run --torch-store=loopback` serves them, on one node and on
-// two.
+// The contestants of control_plane.cc, nodes.cc and store.cc. In kMusterByDaemon, ranks complete no
+// collectives on their node (MUSTER_NODE_COMMITS=0). In kMusterApart, each rank makes its own
+// calls, as on nodes that have one rank (MUSTER_NODE_FANIN=0). kTcpStoreKeys is a TCPStore whose ranks use
+// nothing but counters and keys, which every release has. kStore is Job::store() in C++. In
+// kEndpoint and kEndpoints, the clients are PyTorch's, and `muster run --torch-store=loopback`
+// serves them, on one node and on two.
 enum class Side {
   kMuster,
+  kMusterByDaemon,
   kMusterApart,
-  kMusterCommits,
   kBare,
   kTcpStore,
   kTcpStoreKeys,
@@ -41,10 +43,6 @@ bool NeedsPeers(Side side);
 std::string NameOf(Side side);
 std::string TitleOf(Side side);
 
-// Returns the folder where tools/peers has installed PyTorch and JAX, or "" if it has not.
-std::string PeersHome();
-// Returns the version of "torch" or "jaxlib" there, or "".
-std::string PeerVersion(const std::string& package);
 // Returns whether this side can run on this machine.
 bool IsInstalled(Side side);
 
@@ -69,10 +67,17 @@ struct Sample {
 // A job of one side: a service and ranks, all of them processes.
 class Contestant {
  public:
+  struct Options {
+    bool observed = false;  // Muster's service serves metrics and writes a journal
+    // If set, each node of the shape has its place there, and the service is on the first one.
+    // Outlives the contestant. Not for endpoints, nor for JAX.
+    const SimulatedNetwork* network = nullptr;
+  };
+
   // Starts the processes. When this returns, all have loaded their programs, and no rank has
-  // connected. `observed`: Muster's service serves metrics and writes a journal.
-  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, int ranks,
-                                                           bool observed = false);
+  // connected.
+  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, const Shape& shape,
+                                                           const Options& options);
 
   // Joins. Measures from the first rank's call to the last one's return. Call this once, before
   // Run().
@@ -82,7 +87,7 @@ class Contestant {
   absl::Status Leave();
 
  private:
-  Contestant(Side side, int ranks, bool observed);
+  Contestant(Side side, const Shape& shape, const Options& options);
   absl::Status StartService();
   absl::Status StartMuster();
   absl::Status StartEndpoints();
@@ -90,13 +95,19 @@ class Contestant {
   // Return the words that start the Python program with these ranks, and its environment.
   std::vector<std::string> PeerWords(const std::string& port_file, int first, int count) const;
   static std::map<std::string, std::string> PeerEnvironment();
+  // Starts a process on a node of the network, if there is one.
+  std::unique_ptr<Process> StartOn(int node, const std::vector<std::string>& words,
+                                   const std::map<std::string, std::string>& env = {}) const;
+  // Returns the address of the service, given its port.
+  std::string AddressAt(int port) const;
   void StartRanks();
+  void StartPeersOfOtherNodes();
   // Returns the processor time that the services have used, in microseconds.
   double MicrosOfServices() const;
 
   const Side side_;
-  const int ranks_;
-  const bool observed_;
+  const Shape shape_;
+  const Options options_;
   std::string address_;
   std::unique_ptr<TestDaemon> daemon_;  // the service of Muster
   RankProcesses rank_processes_;        // destroyed first, with all processes except the daemon

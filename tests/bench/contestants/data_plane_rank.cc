@@ -1,5 +1,5 @@
-// One rank of data_plane.cc: data_plane_rank shared|connections|gloo FOLDER RANK RANKS. It reads
-// commands, one a line, from the pipe FOLDER/commands.RANK. It answers each with a line in
+// One rank of data_plane.cc: data_plane_rank shared|connections|gloo FOLDER RANK RANKS ADDRESS. It
+// reads commands, one a line, from the pipe FOLDER/commands.RANK. It answers each with a line in
 // FOLDER/replies, "RANK WORD NUMBER...":
 //
 //   (start)                     up           connected to all others
@@ -77,11 +77,11 @@ class Muster final : public Side {
 // Bare Gloo, the library that Muster's connections use.
 class Gloo final : public Side {
  public:
-  Gloo(const std::string& folder, int rank, int ranks)
+  Gloo(const std::string& folder, int rank, int ranks, const std::string& address)
       : context_(std::make_shared<gloo::rendezvous::Context>(rank, ranks)) {
     gloo::rendezvous::FileStore store(folder);
     std::shared_ptr<gloo::transport::Device> device =
-        gloo::transport::tcp::CreateDevice({"127.0.0.1"});
+        gloo::transport::tcp::CreateDevice({address.c_str()});
     context_->connectFullMesh(store, device);
   }
 
@@ -196,16 +196,18 @@ class Rank {
   std::vector<float> data_, part_;
 };
 
-int Main(const std::string& side, const std::string& folder, int rank, int ranks) {
+// `address`: the address of the node, for bare Gloo.
+int Main(const std::string& side, const std::string& folder, int rank, int ranks,
+         const std::string& address) {
   Rank self(folder, rank, ranks);
   if (side != "gloo") return self.Run(Muster::Connect());
-  return self.Run(std::make_unique<Gloo>(folder, rank, ranks));
+  return self.Run(std::make_unique<Gloo>(folder, rank, ranks, address));
 }
 
 }  // namespace
 }  // namespace muster::testing
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
-  return muster::testing::Main(argv[1], argv[2], std::stoi(argv[3]), std::stoi(argv[4]));
+  if (argc != 6) return 2;
+  return muster::testing::Main(argv[1], argv[2], std::stoi(argv[3]), std::stoi(argv[4]), argv[5]);
 }
