@@ -14,9 +14,8 @@ Race ControlPlaneRace() {
   };
   Race race;
   race.name = "control_plane";
-  race.sides = {Side::kMuster, Side::kMusterByDaemon, Side::kMusterApart,
-                Side::kBare,   Side::kTcpStore,    Side::kTcpStoreKeys,
-                Side::kJax};
+  race.sides = {Side::kMuster,   Side::kMusterByDaemon, Side::kMusterApart, Side::kBare,
+                Side::kTcpStore, Side::kTcpStoreKeys,   Side::kJax};
   race.operations = {{"barrier", "barrier", 0},
                      {"broadcast of 128 bytes", "broadcast", 128},
                      {"broadcast of 1 MiB", "broadcast", 1 << 20},

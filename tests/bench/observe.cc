@@ -73,8 +73,8 @@ void PrintRow(int ranks, Side side, const char* what, const Samples& samples,
   const double plain = MedianOf(samples.plain, figure);
   const double observed = MedianOf(samples.observed, figure);
   std::printf("| %d ranks, %s: %s | %.1f | %.1f | %.3f |\n", ranks,
-              side == Side::kMusterByDaemon ? "of one node" : "each by itself", what, plain, observed,
-              observed / plain);
+              side == Side::kMusterByDaemon ? "of one node" : "each by itself", what, plain,
+              observed, observed / plain);
 }
 
 absl::Status MeasureSide(const Settings& settings, int ranks, Side side) {

@@ -50,9 +50,9 @@ absl::Status DidNotStart(Side side) {
 }  // namespace
 
 std::string NameOf(Side side) {
-  static const char* const kNames[] = {
-      "muster",        "muster_by_daemon", "muster_apart", "bare",     "tcpstore",
-      "tcpstore_keys", "jax",              "store",        "endpoint", "endpoints"};
+  static const char* const kNames[] = {"muster",   "muster_by_daemon", "muster_apart", "bare",
+                                       "tcpstore", "tcpstore_keys",    "jax",          "store",
+                                       "endpoint", "endpoints"};
   return kNames[static_cast<int>(side)];
 }
 

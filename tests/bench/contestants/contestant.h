@@ -19,9 +19,9 @@ namespace muster::testing {
 
 // The contestants of control_plane.cc, nodes.cc and store.cc. In kMusterByDaemon, ranks complete no
 // collectives on their node (MUSTER_NODE_COMMITS=0). In kMusterApart, each rank makes its own
-// calls, as on nodes that have one rank (MUSTER_NODE_FANIN=0). kTcpStoreKeys is a TCPStore whose ranks use
-// nothing but counters and keys, which every release has. kStore is Job::store() in C++. In
-// kEndpoint and kEndpoints, the clients are PyTorch's, and `muster run --torch-store=loopback`
+// calls, as on nodes that have one rank (MUSTER_NODE_FANIN=0). kTcpStoreKeys is a TCPStore whose
+// ranks use nothing but counters and keys, which every release has. kStore is Job::store() in C++.
+// In kEndpoint and kEndpoints, the clients are PyTorch's, and `muster run --torch-store=loopback`
 // serves them, on one node and on two.
 enum class Side {
   kMuster,
