@@ -10,7 +10,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,9 +18,9 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "tests/bench/common/callers_folder.h"
+#include "tests/bench/common/markdown_table.h"
 #include "tests/bench/common/median.h"
 #include "tests/bench/common/rank_processes.h"
 #include "tests/bench/common/shape.h"
@@ -105,7 +104,7 @@ class Contestant {
   absl::Status StartRanks() {
     std::string coordinator;
     if (side_ != Side::kGloo) {
-      const std::optional<SimulatedNetwork::Visit> visit = Visit(0);
+      const SimulatedNetwork::Visit visit(network_, 0);
       // Only our own ranks reach it in a simulated network.
       daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", shape_.ranks), "--insecure"}, {},
                                   AddressOf(0) + ":0");
@@ -114,7 +113,7 @@ class Contestant {
     }
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       const int node = shape_.NodeOf(rank);
-      const std::optional<SimulatedNetwork::Visit> visit = Visit(node);
+      const SimulatedNetwork::Visit visit(network_, node);
       rank_processes_.Add(
           Process::Start({Runfile("tests/bench/contestants/data_plane_rank"), NameOf(side_),
                           rank_processes_.folder(), absl::StrCat(rank), absl::StrCat(shape_.ranks),
@@ -127,13 +126,7 @@ class Contestant {
     return absl::OkStatus();
   }
 
-  std::string AddressOf(int node) const {
-    return network_ == nullptr ? "127.0.0.1" : SimulatedNetwork::AddressOf(node);
-  }
-  std::optional<SimulatedNetwork::Visit> Visit(int node) const {
-    if (network_ == nullptr) return std::nullopt;
-    return std::optional<SimulatedNetwork::Visit>(std::in_place, network_->SpaceOf(node));
-  }
+  std::string AddressOf(int node) const { return SimulatedNetwork::AddressOf(network_, node); }
 
   // Compiles the program here, so that nothing else needs Open MPI. Uses only its shared-memory
   // transport.
@@ -221,10 +214,6 @@ absl::Status CompareAll(const Settings& settings, const Shape& shape, bool open_
 
 // ---- Output ----
 
-void PrintLine(const std::vector<std::string>& cells) {
-  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
-}
-
 double FastestOf(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
 }
@@ -276,8 +265,7 @@ void PrintTable(const std::vector<Comparison>& comparisons) {
   for (const auto& [ours, theirs] : kRatios) {
     titles.push_back(absl::StrCat(TitleOf(ours), " / ", TitleOf(theirs)));
   }
-  PrintLine(titles);
-  PrintLine(std::vector<std::string>(titles.size(), "---"));
+  PrintHead(titles);
   for (const Comparison& comparison : comparisons) PrintRow(comparison);
 }
 

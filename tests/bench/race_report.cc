@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "tests/bench/common/address_layout.h"
+#include "tests/bench/common/markdown_table.h"
 #include "tests/bench/common/median.h"
 #include "tests/bench/contestants/peers_home.h"
 
@@ -41,20 +42,15 @@ double Ratio(const std::vector<double>& ours, const std::vector<double>& theirs)
   return MedianOf(std::move(ratios));
 }
 
-void PrintLine(const std::vector<std::string>& cells) {
-  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
-}
-
 using Sides = std::vector<Side>;
 
-void PrintHead(const Sides& sides) {
+void PrintHeadOf(const Sides& sides) {
   std::vector<std::string> titles = {"ranks", "operation"};
   for (const Side side : sides) {
     titles.push_back(TitleOf(side));
     if (side != sides.front()) titles.push_back("ratio");
   }
-  PrintLine(titles);
-  PrintLine(std::vector<std::string>(titles.size(), "---"));
+  PrintHead(titles);
 }
 
 // One side's cells for one or two figures.
@@ -91,7 +87,7 @@ void PrintRow(const Comparison& comparison, const Sides& sides, const std::vecto
 void PrintTable(const std::string& title, const std::vector<Comparison>& comparisons,
                 const Sides& sides, const std::vector<Field>& fields) {
   std::printf("\n%s\n\n", title.c_str());
-  PrintHead(sides);
+  PrintHeadOf(sides);
   for (const Comparison& comparison : comparisons) PrintRow(comparison, sides, fields);
 }
 

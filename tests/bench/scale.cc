@@ -15,7 +15,6 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/credentials/process_secret.h"
@@ -24,6 +23,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/bench/common/callers_folder.h"
 #include "tests/bench/common/clocks.h"
+#include "tests/bench/common/markdown_table.h"
 #include "tests/bench/common/rank_processes.h"
 #include "tests/bench/swarm/scale_swarm.h"
 #include "tests/util/job/daemon.h"
@@ -246,18 +246,13 @@ std::string Rounded(double value) {
   return value < 99.5 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
 }
 
-void PrintLine(const std::vector<std::string>& cells) {
-  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
-}
-
 // Prints a table in Markdown, with a column for each size: first processor times, then wall times.
 void PrintTable(const std::vector<Result>& results) {
   std::vector<std::string> head = {"daemon's CPU, us for each member"};
   for (const Result& result : results) head.push_back(absl::StrCat(result.members));
   head.push_back(absl::StrCat("wall, ms: ", results.front().members));
   for (size_t i = 1; i < results.size(); ++i) head.push_back(absl::StrCat(results[i].members));
-  PrintLine(head);
-  PrintLine(std::vector<std::string>(head.size(), "---"));
+  PrintHead(head);
   for (size_t step = 0; step < results.front().steps.size(); ++step) {
     std::vector<std::string> row = {results.front().steps[step].first};
     for (const Result& result : results)

@@ -17,11 +17,11 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include "tests/bench/common/callers_folder.h"
 #include "tests/bench/common/clocks.h"
+#include "tests/bench/common/markdown_table.h"
 #include "tests/bench/common/median.h"
 #include "tests/bench/common/rank_processes.h"
 #include "tests/bench/contestants/peers_home.h"
@@ -225,18 +225,13 @@ double MedianTotalOf(const std::vector<Start>& starts) {
   return testing::MedianOf(std::move(values));
 }
 
-void PrintLine(const std::vector<std::string>& cells) {
-  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
-}
-
 void PrintTable(const std::vector<Comparison>& comparisons) {
   std::printf(
       "Milliseconds, medians of the rounds. Each column counts from the one before, until the last "
       "rank is there. The total ends with the first all-reduce.\n\n");
   const std::vector<std::string> titles = {"ranks",   "side",       "program", "imports",
                                            "barrier", "all-reduce", "total",   "the job's end"};
-  PrintLine(titles);
-  PrintLine(std::vector<std::string>(titles.size(), "---"));
+  PrintHead(titles);
   for (const Comparison& comparison : comparisons) {
     for (const auto& [side, starts] : comparison.starts) {
       std::vector<std::string> row = {absl::StrCat(comparison.ranks), TitleOf(side)};

@@ -52,6 +52,8 @@ absl::Status EnterUserNamespace() {
   return absl::OkStatus();
 }
 
+std::string OwnAddressOf(int node) { return absl::StrCat("10.77.0.", node + 1); }
+
 sockaddr AddressIn(const std::string& text) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -118,17 +120,20 @@ void BePunctual() {
 
 }  // namespace
 
-SimulatedNetwork::Visit::Visit(int space)
-    : home_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
-  setns(space, CLONE_NEWNET);
+SimulatedNetwork::Visit::Visit(const SimulatedNetwork* network, int node)
+    : home_(network == nullptr ? -1 : open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
+  if (network != nullptr) setns(network->nodes_[node].space, CLONE_NEWNET);
 }
 
 SimulatedNetwork::Visit::~Visit() {
+  if (home_ < 0) return;
   setns(home_, CLONE_NEWNET);
   close(home_);
 }
 
-std::string SimulatedNetwork::AddressOf(int node) { return absl::StrCat("10.77.0.", node + 1); }
+std::string SimulatedNetwork::AddressOf(const SimulatedNetwork* network, int node) {
+  return network == nullptr ? "127.0.0.1" : OwnAddressOf(node);
+}
 
 absl::StatusOr<std::unique_ptr<SimulatedNetwork>> SimulatedNetwork::Create(int nodes,
                                                                            absl::Duration latency) {
@@ -175,7 +180,7 @@ absl::Status SimulatedNetwork::MakeDevice(int number, Node* node) {
   request.ifr_flags = IFF_TUN | IFF_NO_PI;
   if (ioctl(node->device, TUNSETIFF, &request) != 0) return Refused("ioctl(TUNSETIFF)");
   const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool configured = Configure(socket, "eth0", AddressOf(number));
+  const bool configured = Configure(socket, "eth0", OwnAddressOf(number));
   const absl::Status result = configured ? absl::OkStatus() : Refused("ioctl() on the device");
   close(socket);
   return result;

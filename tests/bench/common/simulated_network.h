@@ -16,14 +16,15 @@ namespace muster::testing {
 // packets, and delays each. (netem would do that, too, but not every kernel has it.)
 //
 //   const auto network = SimulatedNetwork::Create(2, absl::Microseconds(100));
-//   const SimulatedNetwork::Visit visit((*network)->SpaceOf(1));
+//   const SimulatedNetwork::Visit visit(network->get(), 1);
 //   Process::Start(...)  // is on node 1
 class SimulatedNetwork {
  public:
-  // A while in which the calling thread, and the processes that it starts, are on a node.
+  // A while in which the calling thread, and the processes that it starts, are on a node. Without a
+  // network, they stay where they are.
   class Visit {
    public:
-    explicit Visit(int space);
+    Visit(const SimulatedNetwork* network, int node);
     ~Visit();
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
@@ -40,10 +41,8 @@ class SimulatedNetwork {
   // End all processes on the nodes first.
   ~SimulatedNetwork();
 
-  // Returns "10.77.0.1".
-  static std::string AddressOf(int node);
-  // Returns what a Visit needs.
-  int SpaceOf(int node) const { return nodes_[node].space; }
+  // Returns the address of a node, "10.77.0.1"; without a network, the loopback's.
+  static std::string AddressOf(const SimulatedNetwork* network, int node);
 
  private:
   struct Node {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -95,14 +94,12 @@ Contestant::Contestant(Side side, const Shape& shape, const Options& options)
 
 std::unique_ptr<Process> Contestant::StartOn(int node, const std::vector<std::string>& words,
                                              const std::map<std::string, std::string>& env) const {
-  std::optional<SimulatedNetwork::Visit> visit;
-  if (options_.network != nullptr) visit.emplace(options_.network->SpaceOf(node));
+  const SimulatedNetwork::Visit visit(options_.network, node);
   return Process::Start(words, env);
 }
 
 std::string Contestant::AddressAt(int port) const {
-  const bool apart = options_.network != nullptr;
-  return absl::StrCat(apart ? SimulatedNetwork::AddressOf(0) : "127.0.0.1", ":", port);
+  return absl::StrCat(SimulatedNetwork::AddressOf(options_.network, 0), ":", port);
 }
 
 absl::Status Contestant::StartMuster() {
@@ -112,15 +109,13 @@ absl::Status Contestant::StartMuster() {
     flags.insert(flags.end(), {"--metrics-listen=127.0.0.1:0",
                                absl::StrCat("--journal=", rank_processes_.folder(), "/journal")});
   }
-  std::optional<SimulatedNetwork::Visit> visit;
-  if (options_.network != nullptr) {
-    visit.emplace(options_.network->SpaceOf(0));
-    flags.push_back("--insecure");  // only our own ranks reach it there
+  if (options_.network != nullptr) flags.push_back("--insecure");  // only our own ranks reach it
+  {
+    const SimulatedNetwork::Visit visit(options_.network, 0);
+    daemon_ = TestDaemon::Start(flags, {}, AddressAt(0));
   }
-  daemon_ = TestDaemon::Start(flags, {}, AddressAt(0));
   if (daemon_ == nullptr) return DidNotStart(side_);
   address_ = AddressAt(daemon_->port());
-  visit.reset();
   services_ = {daemon_->process().pid()};
   if (IsMuster(side_)) StartRanks();
   return absl::OkStatus();
