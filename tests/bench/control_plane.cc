@@ -21,11 +21,12 @@ Race ControlPlaneRace() {
                      {"broadcast of 1 MiB", "broadcast", 1 << 20},
                      {"all-gather of 1 KiB", "all-gather", 1 << 10},
                      {"lease", "lease", 128}};
-  race.tables = {{"", beside_peers(Side::kMuster)},
-                 {"where musterd completes all collectives (MUSTER_NODE_COMMITS=0)",
-                  beside_peers(Side::kMusterByDaemon)},
-                 {"where each rank calls by itself, as on a node of its own (MUSTER_NODE_FANIN=0)",
-                  beside_peers(Side::kMusterApart)}};
+  race.tables = {
+      {"", beside_peers(Side::kMuster)},
+      {"where musterd completes all collectives (MUSTER_NODE_COMMITS=0)",
+       beside_peers(Side::kMusterByDaemon)},
+      {"where each rank calls musterd, as if it were alone on its node (MUSTER_NODE_FANIN=0)",
+       beside_peers(Side::kMusterApart)}};
   race.shapes = {{1, 2}, {1, 8}, {1, 32}, {1, 64}};
   return race;
 }
