@@ -140,9 +140,9 @@ class Store {
                                   const CallOptions& options = {}) const;
 
   // Calls `callback` for each existing key that begins with the prefix, and then after each change
-  // of such a key, until the subscription ends. An error is the last call: ABORTED, CANCELLED, or
-  // an error of the prefix. Calls it from a thread of the SDK that serves all watches of the job.
-  // It may call the store. Does not block.
+  // of such a key, until the subscription ends. An error is the last call: ABORTED, CANCELLED when
+  // the Job has left or is destroyed, or an error of the prefix. Calls it from a thread of the SDK
+  // that serves all watches of the job. It may call the store. Does not block.
   [[nodiscard]] absl::StatusOr<Subscription> Watch(
       absl::string_view prefix,
       std::function<void(const absl::StatusOr<StoreEvent>& event)> callback) const;

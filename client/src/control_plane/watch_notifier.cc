@@ -24,12 +24,9 @@ class WatchNotifier::Queue {
   }
 
   void Remove(uint64_t watch) {
-    std::shared_ptr<Callback> removed;  // destroyed without the lock
+    Callbacks::node_type removed;  // destroyed without the lock
     std::unique_lock<std::mutex> lock(mutex_);
-    const auto callback = callbacks_.find(watch);
-    if (callback == callbacks_.end()) return;
-    removed = std::move(callback->second);
-    callbacks_.erase(callback);
+    removed = callbacks_.extract(watch);
     if (std::this_thread::get_id() == runner_) return;
     changed_.wait(lock, [&] { return running_ != watch; });
     lock.unlock();
@@ -41,22 +38,30 @@ class WatchNotifier::Queue {
     changed_.notify_all();
   }
 
-  // Runs callbacks until Close().
+  // Runs callbacks until Close(), and for the ends that came before it.
   void Run() {
     std::unique_lock<std::mutex> lock(mutex_);
     runner_ = std::this_thread::get_id();
     while (true) {
       changed_.wait(lock, [this] { return closed_ || !events_.empty(); });
-      if (closed_) return;
+      if (events_.empty()) return;
       const auto [watch, event] = std::move(events_.front());
       events_.pop_front();
       const auto found = callbacks_.find(watch);
-      if (found == callbacks_.end()) continue;
+      if (found == callbacks_.end() || (closed_ && event.ok())) continue;
       std::shared_ptr<Callback> callback = found->second;
+      Callbacks::node_type ended;
       running_ = watch;
       lock.unlock();
       (*callback)(event);
-      callback.reset();  // it may be the last owner of other objects of the job
+      if (!event.ok()) {
+        lock.lock();
+        ended = callbacks_.extract(watch);
+        lock.unlock();
+      }
+      // The callback may be the last owner of other objects of the job.
+      callback.reset();
+      ended = {};
       lock.lock();
       running_ = 0;
       changed_.notify_all();
@@ -64,9 +69,11 @@ class WatchNotifier::Queue {
   }
 
  private:
+  using Callbacks = std::map<uint64_t, std::shared_ptr<Callback>>;  // by watch
+
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<uint64_t, std::shared_ptr<Callback>> callbacks_;  // by watch
+  Callbacks callbacks_;
   std::deque<std::pair<uint64_t, absl::StatusOr<v1::StoreWatchEvent>>> events_;
   uint64_t running_ = 0;  // the watch whose callback runs; 0: none
   std::thread::id runner_;

@@ -20,14 +20,16 @@ class WatchNotifier {
 
   // Starts the thread. Returns RESOURCE_EXHAUSTED if the process cannot get one.
   static absl::StatusOr<std::unique_ptr<WatchNotifier>> Start();
-  // Drops events that wait, and waits for a callback that runs, unless this thread runs it.
+  // Runs callbacks for the ends that wait, drops the changes that wait, and waits for a callback
+  // that runs, unless this thread runs it.
   ~WatchNotifier();
   WatchNotifier(const WatchNotifier&) = delete;
   WatchNotifier& operator=(const WatchNotifier&) = delete;
 
   // Calls `callback` for the events of this watch from now on.
   void Add(uint64_t watch, Callback callback);
-  // Queues an event, or the watch's end. Ignores unknown watches. Does not block.
+  // Queues an event, or the watch's end, after which the callback is destroyed. Ignores unknown
+  // watches. Does not block.
   void Notify(uint64_t watch, absl::StatusOr<v1::StoreWatchEvent> event);
   // Drops the watch and its events. Blocks while its callback runs, unless this thread runs it.
   // Ignores unknown watches.

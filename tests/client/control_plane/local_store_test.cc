@@ -74,7 +74,7 @@ class LocalStoreTest : public ::testing::Test {
     return operation;
   }
 
-  const std::shared_ptr<LocalStore> store_ = std::make_shared<LocalStore>("run");
+  std::shared_ptr<LocalStore> store_ = std::make_shared<LocalStore>("run");
 };
 
 TEST_F(LocalStoreTest, KeepsValues) {
@@ -228,6 +228,17 @@ TEST_F(LocalStoreTest, TellsWatchesOfExistingKeysAndOfChanges) {
   store_->Close(absl::CancelledError("the Job was destroyed"));
   done.get_future().wait();
   EXPECT_THAT(events, ElementsAre("k1=a", "k2=b", "k1-", "CANCELLED: the Job was destroyed"));
+}
+
+// As the Job does, whose destructor closes the store right before it destroys it.
+TEST_F(LocalStoreTest, TellsWatchesOfTheEndBeforeItIsDestroyed) {
+  std::vector<absl::StatusCode> ends;
+  const auto watch = store_->Watch("k", [&](const absl::StatusOr<v1::StoreWatchEvent>& event) {
+    ends.push_back(event.status().code());
+  });
+  store_->Close(absl::CancelledError("the Job was destroyed"));
+  store_.reset();
+  EXPECT_THAT(ends, ElementsAre(absl::StatusCode::kCancelled));
 }
 
 TEST_F(LocalStoreTest, EndsOperationsWhenItIsClosed) {

@@ -17,6 +17,7 @@
 namespace muster::internal {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 v1::StoreOperation GetOf(const std::string& key) {
@@ -306,6 +307,17 @@ TEST_F(StoreDriverTest, TellsAWatchWhyItEnds) {
   const absl::Status status = end.get_future().get();
   EXPECT_TRUE(absl::IsAborted(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("this client was lost"));
+}
+
+TEST_F(StoreDriverTest, TellsAWatchOfTheEndBeforeItIsDestroyed) {
+  std::vector<absl::StatusCode> ends;
+  const auto watch = driver_->Watch("k", [&](const absl::StatusOr<v1::StoreWatchEvent>& event) {
+    ends.push_back(event.status().code());
+  });
+  daemon_.AcceptNext();
+  daemon_.Next();
+  driver_.reset();
+  EXPECT_THAT(ends, ElementsAre(absl::StatusCode::kCancelled));
 }
 
 TEST_F(StoreDriverTest, LeavesAndEndsOperationsWhenItIsClosed) {
