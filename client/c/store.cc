@@ -58,6 +58,27 @@ absl::StatusOr<std::vector<std::string>> ReadKeys(const void* const* keys, const
   return read;
 }
 
+static_assert(MUSTER_STORE_VALUE == static_cast<int>(StoreEvent::Kind::kValue));
+static_assert(MUSTER_STORE_QUEUE == static_cast<int>(StoreEvent::Kind::kQueue));
+static_assert(MUSTER_STORE_BARRIER == static_cast<int>(StoreEvent::Kind::kBarrier));
+static_assert(MUSTER_STORE_DELETED == static_cast<int>(StoreEvent::Kind::kDeleted));
+
+void Tell(muster_store_callback callback, void* context, const absl::StatusOr<StoreEvent>& event) {
+  if (!event.ok()) {
+    const muster_status error(event.status());
+    callback(context, nullptr, &error);
+    return;
+  }
+  const muster_store_event shown = {sizeof(shown),
+                                    event->key.data(),
+                                    event->key.size(),
+                                    event->value.data(),
+                                    event->value.size(),
+                                    event->count,
+                                    static_cast<muster_store_kind>(event->kind)};
+  callback(context, &shown, nullptr);
+}
+
 }  // namespace
 }  // namespace muster::internal::c
 
@@ -212,6 +233,28 @@ muster_status* muster_store_barrier(muster_job* job, const void* key, size_t key
     const auto once = Begin("muster_store_barrier", job, "key", key, key_size, options);
     if (!once.ok()) return once.status();
     return StoreNumber(job->job->store().Barrier(Bytes(key, key_size), count, *once), place);
+  });
+}
+
+muster_status* muster_store_watch(muster_job* job, const void* prefix, size_t prefix_size,
+                                  muster_store_callback callback, void* context,
+                                  muster_subscription** subscription) {
+  return RunForC([&]() -> absl::Status {
+    constexpr char kCall[] = "muster_store_watch";
+    absl::Status checked =
+        CheckNotNull(kCall, {{"job", job},
+                             {"callback", reinterpret_cast<const void*>(callback)},
+                             {"subscription", subscription}});
+    checked.Update(CheckBytes(kCall, "prefix", prefix, prefix_size));
+    if (!checked.ok()) return checked;
+    auto watch = job->job->store().Watch(
+        Bytes(prefix, prefix_size),
+        [callback, context](const absl::StatusOr<muster::StoreEvent>& event) {
+          Tell(callback, context, event);
+        });
+    if (!watch.ok()) return watch.status();
+    *subscription = new muster_subscription{*std::move(watch)};
+    return absl::OkStatus();
   });
 }
 

@@ -382,9 +382,9 @@ MUSTER_C_API muster_status* muster_run_on_rank(muster_job* job, int rank, muster
 
 /* ---- The store ---------------------------------------------------------------------------- */
 
-/* Keys and values that all processes of the job share: see muster/store.h, whose Watch() is missing
- * here. Keys, values and elements are any bytes, passed with their number. Bytes that a call
- * returns are the only value of a muster_values, which the caller frees. All calls block until the
+/* Keys and values that all processes of the job share: see muster/store.h. Keys, values and
+ * elements are any bytes, passed with their number. Bytes that a call returns are the only value of
+ * a muster_values, which the caller frees. All calls but muster_store_watch() block until the
  * coordinator has answered. */
 MUSTER_C_API muster_status* muster_store_set(muster_job* job, const void* key, size_t key_size,
                                              const void* value, size_t size,
@@ -442,6 +442,36 @@ MUSTER_C_API muster_status* muster_store_length(muster_job* job, const void* key
 MUSTER_C_API muster_status* muster_store_barrier(muster_job* job, const void* key, size_t key_size,
                                                  int64_t count, const muster_call_options* options,
                                                  int64_t* place);
+
+/* Kinds of content of a key. */
+typedef int32_t muster_store_kind;
+enum {
+  MUSTER_STORE_VALUE = 0,
+  MUSTER_STORE_QUEUE = 1,
+  MUSTER_STORE_BARRIER = 2,
+  MUSTER_STORE_DELETED = 3
+};
+/* A change below a watched prefix. It may stand for several changes of its key. */
+typedef struct muster_store_event {
+  size_t size;            /* sizeof(muster_store_event) in the library */
+  const void* key;        /* the key that has changed */
+  size_t key_size;        /* its bytes */
+  const void* value;      /* of MUSTER_STORE_VALUE */
+  size_t value_size;      /* its bytes */
+  uint64_t count;         /* the elements of a queue, or the arrivals in a barrier's latest round */
+  muster_store_kind kind; /* what the key holds now */
+} muster_store_event;
+/* One of `event` and `error` is NULL. Both live until the callback returns. */
+typedef void (*muster_store_callback)(void* context, const muster_store_event* event,
+                                      const muster_status* error);
+/* Calls `callback` for each existing key that begins with the prefix, and then after each change of
+ * such a key, until the subscription is freed. An error is the last call: MUSTER_ABORTED,
+ * MUSTER_CANCELLED when the job has left or is freed, or an error of the prefix. Calls it from a
+ * thread of the library, which serves all watches of the job. The callback may call the store. Does
+ * not block. */
+MUSTER_C_API muster_status* muster_store_watch(muster_job* job, const void* prefix,
+                                               size_t prefix_size, muster_store_callback callback,
+                                               void* context, muster_subscription** subscription);
 
 /* ---- Leases ------------------------------------------------------------------------------- */
 

@@ -852,7 +852,64 @@ class Lease {
   internal::Handle<muster_lease, muster_lease_free> handle_;
 };
 
+// ---- Subscriptions ------------------------------------------------------------------------------
+
+// A subscription to a callback. Its destructor ends it: it blocks while the callback runs, and
+// afterwards the callback never runs again. May outlive the job. Move-only.
+class Subscription {
+ public:
+  // An empty subscription.
+  Subscription() = default;
+  // Ends the subscription now.
+  void Reset() { state_.reset(); }
+
+ private:
+  friend class Job;
+  friend class Store;
+  struct State {
+    std::shared_ptr<void> callback;  // a std::function, which the library's thread calls
+    // The last member, because its destructor waits for the callback.
+    internal::Handle<muster_subscription, muster_subscription_free> handle = nullptr;
+  };
+  explicit Subscription(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+  // Returns the subscription that `subscribe` makes: a function of muster/c.h, which gets the
+  // callback as its context.
+  template <class Callback, class Subscribe>
+  static Result<Subscription> Make(Callback callback, const Subscribe& subscribe) {
+    auto state = std::make_unique<State>();
+    const auto kept = std::make_shared<Callback>(std::move(callback));
+    state->callback = kept;
+    muster_subscription* made = nullptr;
+    const Status failed = Status::Take(subscribe(kept.get(), &made));
+    if (!failed.ok()) return failed;
+    state->handle.reset(made);
+    return Subscription(std::move(state));
+  }
+
+  std::unique_ptr<State> state_;
+};
+
 // ---- The store ----------------------------------------------------------------------------------
+
+// A change below a watched prefix. It may stand for several changes of its key.
+struct StoreEvent {
+  // The key's content now, or that it was deleted.
+  enum class Kind : muster_store_kind {
+    kValue = MUSTER_STORE_VALUE,
+    kQueue = MUSTER_STORE_QUEUE,
+    kBarrier = MUSTER_STORE_BARRIER,
+    kDeleted = MUSTER_STORE_DELETED,
+  };
+
+  // The key that has changed, and what it holds now.
+  std::string key = "";
+  Kind kind = Kind::kValue;
+  // The value, of kValue.
+  std::string value = "";
+  // The elements of a queue, or the arrivals in a barrier's latest round.
+  uint64_t count = 0;
+};
 
 // The answer to Store::CompareAndSet().
 struct StoreComparison {
@@ -863,9 +920,9 @@ struct StoreComparison {
 };
 
 // Keys and values that all processes of the job share, which outlive a coordinator: Job::store().
-// See muster/store.h for what each call does and returns, and which errors; its Watch() is missing
-// here. Keys, values and elements are any bytes. All calls block until the coordinator has
-// answered. Do not use this after its job. Thread-safe.
+// See muster/store.h for what each call does and returns, and which errors. Keys, values and
+// elements are any bytes. All calls but Watch() block until the coordinator has answered. Do not
+// use this after its job. Thread-safe.
 class Store {
  public:
   // Gives the key the value, whether it exists or not.
@@ -982,11 +1039,34 @@ class Store {
                                          internal::COptions(options), &place),
                     &place);
   }
+  // Calls `callback` for each existing key that begins with the prefix, and then after each change
+  // of such a key, until the subscription ends. An error is the last call: kAborted, kCancelled
+  // when the Job has left or is destroyed, or an error of the prefix. Calls it from a thread of the
+  // library, which serves all watches of the job. It may call the store. It must not throw. Does
+  // not block.
+  Result<Subscription> Watch(std::string_view prefix,
+                             std::function<void(const Result<StoreEvent>&)> callback) const {
+    return Subscription::Make(std::move(callback), [&](void* context, muster_subscription** made) {
+      return muster_store_watch(job_, prefix.data(), prefix.size(), &TellOfEvent, context, made);
+    });
+  }
 
   // Not for programs.
   explicit Store(muster_job* job) : job_(job) {}
 
  private:
+  // Calls the callback that Watch() has passed on.
+  static void TellOfEvent(void* context, const muster_store_event* event,
+                          const muster_status* error) noexcept {
+    const auto& callback = *static_cast<std::function<void(const Result<StoreEvent>&)>*>(context);
+    if (error != nullptr) return callback(Status::Copy(error));
+    StoreEvent copied;
+    copied.key.assign(static_cast<const char*>(event->key), event->key_size);
+    copied.kind = static_cast<StoreEvent::Kind>(event->kind);
+    copied.value.assign(static_cast<const char*>(event->value), event->value_size);
+    copied.count = event->count;
+    callback(copied);
+  }
   static Result<int64_t> NumberOf(muster_status* status, const int64_t* number) {
     const Status failed = Status::Take(status);
     if (!failed.ok()) return failed;
@@ -1132,27 +1212,6 @@ struct Member {
   int64_t pid = 0;
   // "zone/rack/switch", or empty.
   std::string topology = "";
-};
-
-// A subscription to a callback. Its destructor ends it: it blocks while the callback runs, and
-// afterwards the callback never runs again. May outlive the job. Move-only.
-class Subscription {
- public:
-  // An empty subscription.
-  Subscription() = default;
-  // Ends the subscription now.
-  void Reset() { state_.reset(); }
-
- private:
-  friend class Job;
-  struct State {
-    std::function<void(const Status&)> callback;
-    // The last member, because its destructor waits for the callback.
-    internal::Handle<muster_subscription, muster_subscription_free> handle = nullptr;
-  };
-  explicit Subscription(std::unique_ptr<State> state) : state_(std::move(state)) {}
-
-  std::unique_ptr<State> state_;
 };
 
 // A process's membership in its job: its rank, collectives of small objects, and leases. The
@@ -1382,16 +1441,13 @@ class Job : public Collectives<Job> {
   // thread. It must not block, must not throw, and must not call the Job. The subscription is for
   // the current epoch: subscribe again after Rejoin(). Does not block.
   Result<Subscription> OnFailure(std::function<void(const Status&)> callback) const {
-    auto state = std::make_unique<Subscription::State>();
-    state->callback = std::move(callback);
-    muster_subscription* made = nullptr;
+    using Callback = std::function<void(const Status&)>;
     const muster_failure_callback call = [](void* context, const muster_status* why) noexcept {
-      static_cast<Subscription::State*>(context)->callback(Status::Copy(why));
+      (*static_cast<Callback*>(context))(Status::Copy(why));
     };
-    const Status failed = Status::Take(muster_on_failure(handle(), call, state.get(), &made));
-    if (!failed.ok()) return failed;
-    state->handle.reset(made);
-    return Subscription(std::move(state));
+    return Subscription::Make(std::move(callback), [&](void* context, muster_subscription** made) {
+      return muster_on_failure(handle(), call, context, made);
+    });
   }
 
   // Returns the job as muster/c.h has it, which this object owns.

@@ -44,7 +44,7 @@ from muster.group import Group
 from muster.job import Job, Member, Subscription, join
 from muster.lease import Lease
 from muster.log import use_logging
-from muster.store import Store
+from muster.store import Store, StoreEvent, StoreKind, Watch
 from muster.workspace import Configuration, Tensor, Workspace
 
 __version__ = _loaded().version().decode()
@@ -77,12 +77,15 @@ __all__ = [
     "ReduceOp",
     "ResourceExhaustedError",
     "Store",
+    "StoreEvent",
+    "StoreKind",
     "Subscription",
     "Tensor",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "Watch",
     "Workspace",
     "encodings",
     "join",

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 LIBRARY = "libmuster.so.0"
 # A function that only versions of the library have that have every function of this package.
-C_API = "muster_status_missing_rank"
+C_API = "muster_store_watch"
 
 Pointer = ctypes.c_void_p
 Text = ctypes.c_char_p
@@ -48,8 +48,23 @@ class CMember(ctypes.Structure):
     ]
 
 
+class CStoreEvent(ctypes.Structure):
+    """The struct muster_store_event."""
+
+    _fields_ = [
+        ("size", Size),
+        ("key", Pointer),
+        ("key_size", Size),
+        ("value", Pointer),
+        ("value_size", Size),
+        ("count", ctypes.c_uint64),
+        ("kind", ctypes.c_int32),
+    ]
+
+
 LogSink = ctypes.CFUNCTYPE(None, Pointer, ctypes.c_int32, Text)
 FailureCallback = ctypes.CFUNCTYPE(None, Pointer, Pointer)
+StoreCallback = ctypes.CFUNCTYPE(None, Pointer, ctypes.POINTER(CStoreEvent), Pointer)
 Work = ctypes.CFUNCTYPE(Pointer, Pointer, Pointer)
 
 _Options = ctypes.POINTER(CallOptions)
@@ -133,6 +148,7 @@ _FUNCTIONS: List[Tuple[str, Any, Tuple[Any, ...]]] = [
     ("store_pop", Pointer, (Pointer, Text, Size, _Options, _Out)),
     ("store_length", Pointer, (Pointer, Text, Size, _Options, _Out)),
     ("store_barrier", Pointer, (Pointer, Text, Size, ctypes.c_int64, _Options, _Out)),
+    ("store_watch", Pointer, (Pointer, Text, Size, StoreCallback, Pointer, _Out)),
     ("acquire_lease", Pointer, (Pointer, Text, ctypes.c_int32, _Options, _Out)),
     ("lease_held", Int, (Pointer,)),
     ("lease_token", ctypes.c_uint64, (Pointer,)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import dataclasses
 import datetime
@@ -16,6 +15,7 @@ from muster import _calls, _exit, log
 from muster._calls import Cancellation, Handle, Timeout
 from muster._errors import ErrorCode, MusterError, as_message, check, describe, error_of, take_error
 from muster._library import CMember, FailureCallback, Work, library
+from muster._listening import Listening
 from muster._scopes import Preventions
 from muster.encodings import AnyEncoding, find
 from muster.group import Group, new_group, take_values
@@ -39,57 +39,20 @@ class Member:
     topology: str  # "zone/rack/switch"
 
 
-# Closed at exit, since no callback may run when the interpreter ends.
-_subscriptions: "weakref.WeakSet[Subscription]" = weakref.WeakSet()
-# The functions that the library may call. Each stays here until the library has forgotten it,
-# whatever signal handlers raise meanwhile.
-_functions: Dict[int, Any] = {}  # by id(), since they have no hash
-
-
-def _end_subscriptions() -> None:
-    for subscription in list(_subscriptions):
-        subscription.close()
-
-
-atexit.register(_end_subscriptions)
-
-
-class Subscription:
+class Subscription(Listening):
     """A callback that waits for an event. Keep this object: without it the callback is no longer called."""
 
     def __init__(self, job: Handle, callback: Callable[[MusterError], None]) -> None:
         self._callback = callback
         this = weakref.ref(self)
 
-        def call(_context: Optional[int], status: int) -> None:
-            _calls.of_thread.callbacks += 1
-            try:
-                subscription = this()
-                if subscription is not None:
-                    subscription._callback(error_of(status))
-            except Exception:  # pylint: disable=broad-except
-                log.LOGGER.exception("a callback of Job.on_failure() has raised an exception")
-            finally:
-                subscription = None
-                _calls.of_thread.callbacks -= 1
+        def call(status: int) -> None:
+            subscription = this()
+            if subscription is not None:
+                subscription._callback(error_of(status))
 
-        function = FailureCallback(call)
-        _functions[id(function)] = function
-        out = ctypes.c_void_p()
-        # Made before the call, since a signal handler may raise right after the call.
-        self._handle = Handle(out, library().subscription_free, "the subscription",
-                              forget=map(_functions.pop, [id(function)]))
-        try:
-            check(job.ask(library().on_failure, function, None, ctypes.byref(out)))
-            _subscriptions.add(self)
-        except BaseException:
-            self._handle.close()
-            raise
-
-    def close(self) -> None:
-        """Ends the subscription. When this returns, the callback is not running and never runs again. Not for use in
-        the callback."""
-        self._handle.close()
+        super().__init__(FailureCallback, call,
+                         lambda function, out: job.ask(library().on_failure, function, None, out), "Job.on_failure()")
 
     def __enter__(self) -> "Subscription":
         return self

@@ -6,17 +6,21 @@
     port = store.get("port")  # waits for the key
     ticket = store.add("tickets", 1)
 
-Keys are text or bytes; values and elements are bytes. See muster/store.h; watches are missing here.
+Keys are text or bytes; values and elements are bytes. See muster/store.h.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Tuple, Union
+import enum
+import queue
+from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from muster import _calls
 from muster._calls import Cancellation, Handle, Timeout
-from muster._library import library
+from muster._errors import CancelledError, DeadlineExceededError, MusterError, error_of
+from muster._library import StoreCallback, library
+from muster._listening import Listening
 from muster.group import take_values
 
 Key = Union[str, bytes]
@@ -29,6 +33,86 @@ class Comparison(NamedTuple):
     """Whether the key had the expected value, and has the new one."""
     value: Optional[bytes]
     """What the key has now. None: it does not exist."""
+
+
+class StoreKind(enum.IntEnum):
+    """What a key holds, or that it was deleted."""
+
+    VALUE = 0
+    QUEUE = 1
+    BARRIER = 2
+    DELETED = 3
+
+
+class StoreEvent(NamedTuple):
+    """A change below a watched prefix. It may stand for several changes of its key."""
+
+    key: bytes
+    """The key that has changed."""
+    kind: StoreKind
+    """What it holds now."""
+    value: bytes
+    """The value, of VALUE."""
+    count: int
+    """The elements of a queue, or the arrivals in a barrier's latest round."""
+
+
+class Watch:
+    """The changes below a prefix, in their order. Made by Store.watch(). Keeps those that were not read yet.
+
+        with store.watch("workers/") as changes:
+            for change in changes:  # the existing keys first
+                print(change.key, change.value)
+    """
+
+    def __init__(self, handle: Handle, prefix: Key) -> None:
+        # Holds None after the last change.
+        changes: "queue.SimpleQueue[Union[StoreEvent, MusterError, None]]" = queue.SimpleQueue()
+        self._changes = changes
+
+        def note(event: Any, error: Optional[int]) -> None:
+            changes.put(_event(event.contents) if event else error_of(error or 0))
+            if not event:
+                changes.put(None)
+
+        self._listening = Listening(
+            StoreCallback, note,
+            lambda function, out: handle.ask(library().store_watch, *_bytes(prefix), function, None, out),
+            "Store.watch()")
+
+    def next(self, timeout: Timeout = None) -> StoreEvent:
+        """Returns the next change. Blocks until there is one, for at most `timeout` seconds: DeadlineExceededError.
+        Raises the error of a watch that has ended by itself, and CancelledError after close()."""
+        limit = _calls.milliseconds(timeout)
+        try:
+            change = self._changes.get(timeout=None if limit < 0 else limit / 1000)
+        except queue.Empty:
+            raise DeadlineExceededError("no key below the watched prefix has changed in time") from None
+        if change is None:
+            self._changes.put(None)  # for the next call, and for other threads that wait
+            raise CancelledError("the watch has ended")
+        if isinstance(change, MusterError):
+            raise change
+        return change
+
+    def __iter__(self) -> Iterator[StoreEvent]:
+        """Ends when the watch is closed."""
+        while True:
+            try:
+                yield self.next()
+            except CancelledError:
+                return
+
+    def close(self) -> None:
+        """Ends the watch. Calls of next() that wait for a change end with CancelledError."""
+        self._listening.close()
+        self._changes.put(None)
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
 
 
 class Store:
@@ -143,6 +227,15 @@ class Store:
         """
         return int(self._wait(library().store_barrier, *_bytes(key), count, timeout=timeout, cancellation=cancellation,
                               new=_number))
+
+    def watch(self, prefix: Key = b"") -> Watch:
+        """Returns the existing keys that begin with the prefix, and then each change of such a key. Does not block."""
+        return Watch(self._handle, prefix)
+
+
+def _event(event: Any) -> StoreEvent:
+    return StoreEvent(ctypes.string_at(event.key, event.key_size), StoreKind(event.kind),
+                      ctypes.string_at(event.value, event.value_size), event.count)
 
 
 def _bytes(text: Key) -> Tuple[bytes, int]:

@@ -168,6 +168,28 @@ static void check_value(muster_values* values, size_t index, const char* expecte
   CHECK(data != NULL && size == strlen(expected) && memcmp(data, expected, size) == 0);
 }
 
+/* Writes a byte for each event, with what the key holds now, and 'e' for an error. */
+static void note_event(void* context, const muster_store_event* event, const muster_status* error) {
+  const char noted = (char)(error != NULL ? 'e' : '0' + event->kind);
+  CHECK((event == NULL) == (error != NULL));
+  CHECK(event == NULL || event->size == sizeof(*event));
+  CHECK(write(*(int*)context, &noted, 1) == 1);
+}
+
+static void watch(muster_job* job) {
+  muster_subscription* subscription = NULL;
+  int pipes[2];
+  char noted = 0;
+  CHECK(pipe(pipes) == 0);
+  FAILS(muster_store_watch(job, "port", 4, NULL, NULL, &subscription), MUSTER_INVALID_ARGUMENT,
+        "callback");
+  OK(muster_store_watch(job, "port", 4, note_event, &pipes[1], &subscription));
+  CHECK(read(pipes[0], &noted, 1) == 1 && noted == '0' + MUSTER_STORE_VALUE);
+  muster_subscription_free(subscription);
+  close(pipes[0]);
+  close(pipes[1]);
+}
+
 static void store(muster_job* job) {
   const int size = muster_world_size(job);
   const void* keys[] = {"port", "sum"};
@@ -183,6 +205,7 @@ static void store(muster_job* job) {
   check_value(values, 0, "7001");
   muster_values_free(values);
   FAILS(muster_store_get(job, "absent", 6, &soon, &values), MUSTER_DEADLINE_EXCEEDED, "'absent'");
+  watch(job);
   FAILS(muster_store_set(job, NULL, 4, "", 0, NULL), MUSTER_INVALID_ARGUMENT, "key");
 
   OK(muster_store_add(job, "sum", 3, 2, NULL, &number));

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -214,6 +216,45 @@ TEST(PortableTest, TheStoreHasTheJobsKeys) {
   EXPECT_EQ(refused.value, "0");
   EXPECT_FALSE(store.CompareAndSet("nobody", std::string_view(), "2")->value.has_value());
   EXPECT_EQ(store.Barrier("met", 0).status().code(), portable::Code::kInvalidArgument);
+}
+
+// Waits for what a thread of the library notes.
+class Changes {
+ public:
+  void Note(const portable::Result<portable::StoreEvent>& event) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!event.ok())
+      noted_.push_back("error " + std::to_string(static_cast<int>(event.status().code())));
+    if (event.ok()) noted_.push_back(event->key + "=" + event->value);
+    changed_.notify_all();
+  }
+  std::vector<std::string> Await(size_t count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return noted_.size() >= count; });
+    return noted_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> noted_;
+};
+
+TEST(PortableTest, AWatchTellsOfChangesUntilItsJobEnds) {
+  Changes changes;
+  portable::Subscription watch;
+  {
+    const portable::Job job = JoinAlone();
+    EXPECT_TRUE(job.store().Set("workers/0", "a").ok());
+    watch = *job.store().Watch(
+        "workers/",
+        [&](const portable::Result<portable::StoreEvent>& event) { changes.Note(event); });
+    changes.Await(1);
+    EXPECT_TRUE(job.store().Set("elsewhere", "").ok());
+    EXPECT_TRUE(job.store().Set("workers/1", "b").ok());
+    EXPECT_EQ(changes.Await(2), (std::vector<std::string>{"workers/0=a", "workers/1=b"}));
+  }
+  EXPECT_EQ(changes.Await(3).back(), "error 1");  // CANCELLED
 }
 
 TEST(PortableTest, CallsOnAMovedFromObjectAreErrors) {

@@ -60,6 +60,28 @@ class SerialTest(unittest.TestCase):
         with self.assertRaises(muster.InvalidArgumentError):
             store.set("", b"x")
 
+    def test_a_watch_tells_of_keys_and_changes(self):
+        store = self.job.store
+        store.set("workers/0", b"a")
+        with store.watch("workers/") as changes:
+            self.assertEqual(changes.next(), (b"workers/0", muster.StoreKind.VALUE, b"a", 0))
+            store.set("elsewhere", b"")
+            store.push("workers/queue", b"work")
+            self.assertEqual(changes.next()[1:], (muster.StoreKind.QUEUE, b"", 1))
+            store.delete("workers/0")
+            self.assertEqual(next(iter(changes)).kind, muster.StoreKind.DELETED)
+            with self.assertRaisesRegex(muster.DeadlineExceededError, "prefix"):
+                changes.next(timeout=0.01)
+        store.delete("workers/queue")
+        self.assertEqual(list(changes), [])
+        with self.assertRaises(muster.CancelledError):
+            changes.next()
+
+    def test_a_watch_ends_with_its_job(self):
+        changes = self.job.store.watch()
+        self.job.close()
+        self.assertEqual(list(changes), [])
+
     def test_objects_are_only_pickled_on_request(self):
         with self.assertRaisesRegex(TypeError, "a dict is no bytes: say how.*encoding='json'"):
             self.job.broadcast({})
@@ -181,6 +203,7 @@ class SerialTest(unittest.TestCase):
         # size, timeout and two pointers, line with its padding, and two pointers
         self.assertEqual(ctypes.sizeof(_library.CallOptions), 56)
         self.assertEqual(ctypes.sizeof(_library.CMember), 56)
+        self.assertEqual(ctypes.sizeof(_library.CStoreEvent), 56)
 
 
 class LogTest(ranks.RanksTestCase):
