@@ -21,7 +21,7 @@ absl::StatusOr<CallOptions> Begin(absl::string_view call, const muster_job* job,
   if (!checked.ok()) return checked;
   absl::StatusOr<Options> read = ReadOptions(options);
   if (!read.ok()) return read.status();
-  return std::move(read->call);
+  return read->call;
 }
 
 template <class Number, class T>

@@ -260,7 +260,7 @@ TEST(PortableTest, AWatchTellsOfChangesUntilItsJobEnds) {
 TEST(PortableTest, CallsOnAMovedFromObjectAreErrors) {
   portable::Job job = JoinAlone();
   const portable::Job moved = std::move(job);
-  EXPECT_EQ(job.rank(), -1);
+  EXPECT_EQ(job.rank(), -1);  // NOLINT(bugprone-use-after-move): the object under test
   EXPECT_EQ(job.id(), "");
   EXPECT_EQ(job.Barrier().code(), Code::kInvalidArgument);
   EXPECT_EQ(job.AllGather(1).status().code(), Code::kInvalidArgument);
