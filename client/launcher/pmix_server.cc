@@ -22,6 +22,7 @@
 #include "client/launcher/process/find_program.h"
 #include "client/launcher/process/spawn.h"
 #include "common/credentials/random_bytes.h"
+#include "common/process/cpu_affinity.h"
 #include "common/process/steady_now.h"
 #include "common/text/fnv1a.h"
 
@@ -56,6 +57,13 @@ std::string NamesOfNodes(const JobPlan& plan) {
   std::vector<std::string> names;
   for (int node = 0; node < plan.nnodes; ++node) names.push_back(PmixNodeName(plan, node));
   return absl::StrJoin(names, ",");
+}
+
+// Returns whether ranks of this node share CPUs. Open MPI's ranks poll while they wait, and then
+// let others run in between, if they know of it.
+bool IsOversubscribed(const JobPlan& plan) {
+  const size_t cpus = CpusOf(0).size();
+  return cpus > 0 && static_cast<size_t>(plan.nproc_per_node) > cpus;
 }
 
 absl::StatusOr<std::string> MakeFolder() {
@@ -179,6 +187,7 @@ absl::Status PmixServer::AddWorld(const std::string& name) {
   world.nodes = nodes.c_str();
   world.ranks = ranks.c_str();
   world.folder = folder.c_str();
+  world.oversubscribed = IsOversubscribed(plan_) ? 1 : 0;
   if (const char* error = library_->add_world(&world)) {
     return absl::UnavailableError(absl::StrCat("cannot tell PMIx of the ranks: ", error));
   }
@@ -197,6 +206,8 @@ absl::StatusOr<MpiAccess> PmixServer::Connect(int local_rank) {
       },
       &access.pmix);
   if (error != nullptr) return absl::UnavailableError(absl::StrCat("PMIx: ", error));
+  // Open MPI 4 does not ask PMIx for this, but has it from its own launcher in this variable.
+  if (IsOversubscribed(plan_)) access.pmix.push_back("OMPI_MCA_mpi_oversubscribe=1");
   return access;
 }
 

@@ -56,6 +56,7 @@ struct MusterPmixWorld {
   const char* nodes;      // the names of all, in order: "n0,n1"
   const char* ranks;      // of each node: "0,1;2,3"
   const char* folder;     // for files of the ranks. It has a folder for each rank, by number
+  int oversubscribed;     // whether this node has more ranks than CPUs
 };
 
 struct MusterPmix {
@@ -85,7 +86,7 @@ struct MusterPmix {
 
 }  // extern "C"
 
-inline constexpr int kMusterPmixVersion = 3;
+inline constexpr int kMusterPmixVersion = 4;
 // The name of the library's `const MusterPmix`.
 inline constexpr char kMusterPmixSymbol[] = "muster_pmix";
 

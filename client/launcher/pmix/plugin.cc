@@ -279,6 +279,7 @@ class Info {
     const auto rank = static_cast<pmix_rank_t>(value);
     Load(key, &rank, PMIX_PROC_RANK);
   }
+  void AddBool(const char* key, bool value) { Load(key, &value, PMIX_BOOL); }
   // A list below a key.
   void AddList(const char* key, const Info& list) {
     pmix_data_array_t array = {};
@@ -338,6 +339,7 @@ void FillWorld(const MusterPmixWorld& world, Info* job) {
   job->AddNumber(PMIX_NODEID, world.node);
   job->AddNumber(PMIX_JOB_NUM_APPS, 1);
   job->AddRank(PMIX_LOCALLDR, world.first_rank);
+  if (world.oversubscribed != 0) job->AddBool(PMIX_NODE_OVERSUBSCRIBED, true);
   job->Add(PMIX_NODE_MAP, Compact(PMIx_generate_regex, world.nodes));
   job->Add(PMIX_PROC_MAP, Compact(PMIx_generate_ppn, world.ranks));
   job->Add(PMIX_LOCAL_PEERS, peers);

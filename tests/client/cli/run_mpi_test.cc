@@ -2,6 +2,7 @@
 // which get their ranks by PMI-1 or PMIx: examples/mpi, mpi_rank.c, whose ranks fail, and two
 // scripts of Python.
 
+#include <sched.h>
 #include <signal.h>
 
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/process/cpu_affinity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/cli/mpi_programs.h"
@@ -30,6 +32,23 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr Exit kSuccess = {false, 0};
+
+// Lets this thread, and what it starts, run on one CPU only.
+class OnOneCpu {
+ public:
+  OnOneCpu() : before_(CpusOf(0)) { Bind({before_[0]}); }
+  ~OnOneCpu() { Bind(before_); }
+  OnOneCpu(const OnOneCpu&) = delete;
+  OnOneCpu& operator=(const OnOneCpu&) = delete;
+
+ private:
+  static void Bind(const std::vector<int>& cpus) {
+    const CpuMask mask(cpus);
+    sched_setaffinity(0, mask.bytes(), mask.set());
+  }
+
+  const std::vector<int> before_;
+};
 
 class MpiTest : public ::testing::TestWithParam<Library> {
  protected:
@@ -137,6 +156,21 @@ TEST_P(MpiTest, AStuckInitNamesTheMissingRank) {
                             "MPI|MPI_Init\\(\\)) for rank 1"));
   std::ofstream(file) << "";
   EXPECT_EQ(muster.process().Wait(), kSuccess);
+}
+
+using OpenMpiTest = MpiTest;
+INSTANTIATE_TEST_SUITE_P(Libraries, OpenMpiTest, ::testing::Values(kDebiansOpenMpi, kOpenMpi),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(OpenMpiTest, RanksThatShareACpuLetEachOtherRun) {
+  const OnOneCpu one_cpu;
+  MusterCommand alone(Run({"--nproc-per-node=1"}, {"mpi_rank", "yields"}));
+  EXPECT_EQ(alone.process().Wait(), kSuccess);
+  EXPECT_THAT(alone.process().Output(), HasSubstr("yields: no\n"));
+  MusterCommand two(Run({"--nproc-per-node=2"}, {"mpi_rank", "yields"}));
+  EXPECT_EQ(two.process().Wait(), kSuccess);
+  EXPECT_THAT(two.process().Output(),
+              AllOf(HasSubstr("[0] yields: yes\n"), HasSubstr("[1] yields: yes\n")));
 }
 
 // ---- Programs of Python ----

@@ -28,6 +28,25 @@ static void Spawn(void) {
   printf("spawn: %s\n", error == MPI_SUCCESS ? "done" : "refused");
 }
 
+// Prints whether Open MPI lets other processes run while it polls. Other libraries have no such
+// setting.
+static void PrintYields(void) {
+  int provided;
+  int index;
+  int count;
+  MPI_T_cvar_handle handle;
+  int yields = 0;  // room for the setting, which has one byte or four
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  const int known = MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
+                    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS;
+  if (known) {
+    MPI_T_cvar_read(handle, &yields);
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+  printf("yields: %s\n", !known ? "not a setting" : yields != 0 ? "yes" : "no");
+}
+
 int main(int argc, char** argv) {
   const char* step = argv[1];
   const int launched_rank = atoi(getenv("RANK"));
@@ -44,6 +63,7 @@ int main(int argc, char** argv) {
   }
   if (strcmp(step, "exit") == 0 && rank == 1) _exit(0);
   if (strcmp(step, "spawn") == 0 && rank == 1) Spawn();
+  if (strcmp(step, "yields") == 0) PrintYields();
   MPI_Barrier(MPI_COMM_WORLD);
   printf("rank %d passed the barrier\n", rank);
   fflush(stdout);
