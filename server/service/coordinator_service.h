@@ -17,6 +17,8 @@ class CoordinatorService final : public v1::CoordinatorService::Service {
   // Both arguments must outlive the server that this service is registered with.
   CoordinatorService(CoordinatorDriver* driver, CallGuard* guard);
 
+  // Returns what the reactors of calls use.
+  const ReactorDependencies& dependencies() const { return dependencies_; }
   // Returns the number of answers that were dropped unread; see UnreadAnswerLimiter.
   uint64_t answers_dropped() const { return unread_.dropped(); }
 

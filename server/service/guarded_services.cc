@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "grpc/grpc.h"
+#include "muster/v1/calls.grpc.pb.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "muster/v1/store.grpc.pb.h"
 #include "server/service/status.h"
@@ -28,7 +29,7 @@ bool IsMethodOf(absl::string_view method) {
 
 bool NeedsNoInterceptor(absl::string_view method) {
   return absl::StartsWith(method, kHealth) || IsMethodOf<v1::CoordinatorService>(method) ||
-         IsMethodOf<v1::StoreService>(method);
+         IsMethodOf<v1::CallService>(method) || IsMethodOf<v1::StoreService>(method);
 }
 
 // An interceptor that ends calls that the guard refuses. It cannot keep a call from its handler, so

@@ -51,12 +51,12 @@ absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request,
       absl::StrCat("the request's bytes are not a valid ", Request::descriptor()->full_name()));
 }
 
-// Reads a request into the core's type. `inspect` is called with the parsed message before it is
-// converted. The message lives on an arena whose first block is on the stack: it consists of many
-// small objects, and allocating them would cost more than parsing them.
-template <typename Request, typename Inspect>
-auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Inspect inspect)
-    -> decltype(FromProto(std::declval<Request>())) {
+// Returns use(request), or why the bytes are not a request. The message lives on an arena whose
+// first block is on the stack: it consists of many small objects, and allocating them would cost
+// more than parsing them.
+template <typename Request, typename Use>
+auto WithRequest(const grpc::ByteBuffer& bytes, std::string* raw, Use use)
+    -> decltype(use(std::declval<Request*>())) {
   char block[4096];
   google::protobuf::ArenaOptions options;
   options.initial_block = block;
@@ -64,8 +64,18 @@ auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Inspect inspec
   google::protobuf::Arena arena(options);
   auto* const request = google::protobuf::Arena::CreateMessage<Request>(&arena);
   if (absl::Status s = ParseInto(bytes, request, raw); !s.ok()) return s;
-  inspect(request);
-  return FromProto(std::move(*request));
+  return use(request);
+}
+
+// Reads a request into the core's type. `inspect` is called with the parsed message before it is
+// converted.
+template <typename Request, typename Inspect>
+auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Inspect inspect)
+    -> decltype(FromProto(std::declval<Request>())) {
+  return WithRequest<Request>(bytes, raw, [&](Request* request) {
+    inspect(request);
+    return FromProto(std::move(*request));
+  });
 }
 
 template <typename Request>

@@ -183,6 +183,7 @@ Server::Server(ServerOptions options, HostPort address, std::unique_ptr<CallGuar
       driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome),
               std::move(options.journal)),
       service_(&driver_, guard_.get()),
+      call_service_(service_.dependencies()),
       store_service_(&driver_, guard_.get()) {}
 
 Server::~Server() { Shutdown("the coordinator has stopped", absl::ZeroDuration()); }
@@ -199,6 +200,7 @@ absl::Status Server::Listen(const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(MaxRequestBytes(options.core)));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
+  builder.RegisterService(&call_service_);
   builder.RegisterService(&store_service_);
   if (options.credentials.authenticate_callers()) {
     builder.experimental().SetInterceptorCreators(GuardOtherServices(guard_.get()));
@@ -207,7 +209,8 @@ absl::Status Server::Listen(const ServerOptions& options) {
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return ExplainListenFailure(requested);
   for (const char* const service :
-       {v1::CoordinatorService::service_full_name(), v1::StoreService::service_full_name()}) {
+       {v1::CoordinatorService::service_full_name(), v1::CallService::service_full_name(),
+        v1::StoreService::service_full_name()}) {
     grpc_->GetHealthCheckService()->SetServingStatus(service, true);
   }
   return absl::OkStatus();

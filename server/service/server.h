@@ -14,6 +14,7 @@
 #include "server/core/api/options.h"
 #include "server/core/reports/metrics.h"
 #include "server/service/base/listen_address.h"
+#include "server/service/call_service.h"
 #include "server/service/callback_thread_heartbeat.h"
 #include "server/service/coordinator_service.h"
 #include "server/service/credentials/call_guard.h"
@@ -122,6 +123,7 @@ class Server {
   const std::unique_ptr<CallGuard> guard_;
   CoordinatorDriver driver_;
   CoordinatorService service_;
+  CallService call_service_;
   StoreService store_service_;
   std::unique_ptr<grpc::Server> grpc_;  // null once shut down
 };

@@ -2,7 +2,7 @@
 """Looks at the .proto files below a folder: the wire contract, which outlives every program that speaks it.
 
   comments   every message, field, enum, value, service and rpc says what it is for, but for an rpc's own
-             XRequest and XResponse, which the rpc's comment speaks of
+             XRequest and XResponse, and fields x of these types, which the rpc's comment speaks of
   names      CamelCase types and rpcs, snake_case fields, UPPER_CASE values that begin with their enum's name;
              a service is called ...Service; an rpc X takes XRequest and answers XResponse, which no other has
   enums      value 0 is ..._UNSPECIFIED: what a peer that knows nothing of the field has sent
@@ -48,6 +48,12 @@ def type_of(field):
     if field.label == Field.LABEL_REPEATED:
         return f"repeated {kind}"
     return f"optional {kind}" if field.proto3_optional else kind
+
+
+def carries_rpc(field):
+    """Whether it is named as its type, which is an rpc's: JoinRequest join."""
+    kind = field.type_name.split(".")[-1]
+    return upper_of(kind) in {field.name.upper() + suffix for suffix in ("_REQUEST", "_RESPONSE")}
 
 
 def upper_of(name):
@@ -133,7 +139,8 @@ class Linter:
     def check_field(self, field, message, path):
         place = self.place(path)
         self.keep(f"{message} {field.number}", "field", field.name, type_of(field), place)
-        self.check_comment(path, f"field {field.name}")
+        if not carries_rpc(field):
+            self.check_comment(path, f"field {field.name}")
         if not SNAKE.match(field.name):
             self.add(place, f"field {field.name} is not snake_case; rename it")
         if field.type not in NUMBERS or f"{message} {field.number}" in self.released:

@@ -1,5 +1,6 @@
 #include "server/service/answers/answer_bytes.h"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -7,12 +8,15 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "muster/v1/calls.pb.h"
 
 namespace muster::service {
 namespace {
 
-// Most answers have one or two slices, which need no heap allocation.
-using Slices = absl::InlinedVector<grpc::Slice, 2>;
+using google::protobuf::io::CodedOutputStream;
+// Most answers have two or three slices, which need no heap allocation.
+using Slices = absl::InlinedVector<grpc::Slice, 3>;
 
 // Returns a slice of the chunk's memory. The slice keeps the chunk alive.
 grpc::Slice SliceOf(const core::Bytes& chunk) {
@@ -55,15 +59,43 @@ absl::Status CheckFitsOneMessage(size_t size) {
                    "ranks' payloads, or gather in several steps"));
 }
 
+Slices Join(core::EncodingSlot* slot, absl::FunctionRef<MessageChunks()> shared,
+            const std::string& own) {
+  Slices slices = FindOrEncode(slot, shared);
+  slices.push_back(grpc::Slice(own));
+  return slices;
+}
+
+absl::Status Store(const Slices& slices, grpc::ByteBuffer* out) {
+  if (absl::Status s = CheckFitsOneMessage(SizeOf(slices)); !s.ok()) return s;
+  grpc::ByteBuffer(slices.data(), slices.size()).Swap(out);
+  return absl::OkStatus();
+}
+
+// Returns what a v1::CallResponse has before the content of its last field, which has `size` bytes.
+grpc::Slice HeaderOf(int field, size_t size) {
+  constexpr uint32_t kLengthDelimited = 2;
+  std::array<uint8_t, 16> header;
+  uint8_t* end = header.data();
+  end =
+      CodedOutputStream::WriteTagToArray(static_cast<uint32_t>(field) << 3 | kLengthDelimited, end);
+  end = CodedOutputStream::WriteVarint64ToArray(size, end);
+  return grpc::Slice(header.data(), end - header.data());
+}
+
 }  // namespace
 
 absl::Status MakeAnswer(core::EncodingSlot* slot, absl::FunctionRef<MessageChunks()> shared,
                         const std::string& own, grpc::ByteBuffer* out) {
-  Slices slices = FindOrEncode(slot, shared);
-  slices.push_back(grpc::Slice(own));
-  if (absl::Status s = CheckFitsOneMessage(SizeOf(slices)); !s.ok()) return s;
-  grpc::ByteBuffer(slices.data(), slices.size()).Swap(out);
-  return absl::OkStatus();
+  return Store(Join(slot, shared, own), out);
+}
+
+absl::Status MakeCallResponse(int response, core::EncodingSlot* slot,
+                              absl::FunctionRef<MessageChunks()> shared, const std::string& own,
+                              grpc::ByteBuffer* out) {
+  Slices slices = Join(slot, shared, own);
+  slices.insert(slices.begin(), HeaderOf(response, SizeOf(slices)));
+  return Store(slices, out);
 }
 
 }  // namespace muster::service

@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_SERVICE_ANSWERS_ANSWER_BYTES_H_
 #define MUSTER_SERVER_SERVICE_ANSWERS_ANSWER_BYTES_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -19,6 +20,11 @@ namespace muster::service {
 // Returns RESOURCE_EXHAUSTED if the answer does not fit into one message; `out` is then unchanged.
 absl::Status MakeAnswer(core::EncodingSlot* slot, absl::FunctionRef<MessageChunks()> shared,
                         const std::string& own, grpc::ByteBuffer* out);
+
+// Same, as the field `response` of a v1::CallResponse.
+absl::Status MakeCallResponse(int response, core::EncodingSlot* slot,
+                              absl::FunctionRef<MessageChunks()> shared, const std::string& own,
+                              grpc::ByteBuffer* out);
 
 }  // namespace muster::service
 

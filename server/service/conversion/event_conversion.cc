@@ -23,6 +23,7 @@ void Fill(const core::Attached& in, const core::Options& options, v1::Attached* 
   ToProto(options.recovery_grace, out->mutable_recovery_grace());
   out->set_node_collectives(true);
   out->set_node_commits(true);
+  out->set_call_streams(true);
 }
 
 void Fill(const core::NeedRoster& in, v1::NeedRoster* out) { Fill(in.epoch, out->mutable_epoch()); }

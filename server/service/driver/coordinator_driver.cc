@@ -101,6 +101,19 @@ void CoordinatorDriver::CloseStream(WaiterId id, const absl::Status& end) {
   if (store_stream != nullptr) store_stream->Flush();
 }
 
+absl::Status CoordinatorDriver::OpenCallStream(WaiterId id, std::shared_ptr<CallStream> stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!drain_reason_.empty()) return absl::UnavailableError(drain_reason_);
+  call_streams_.emplace(id, std::move(stream));
+  return absl::OkStatus();
+}
+
+void CoordinatorDriver::ForgetCallStream(WaiterId id) {
+  std::shared_ptr<CallStream> forgotten;  // destroyed without the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (auto entry = call_streams_.extract(id); !entry.empty()) forgotten = std::move(entry.mapped());
+}
+
 absl::Status CoordinatorDriver::OpenStore(WaiterId id, std::shared_ptr<StoreStream> stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!drain_reason_.empty()) return absl::UnavailableError(drain_reason_);
@@ -120,11 +133,14 @@ void CoordinatorDriver::LeaveStore(WaiterId id) {
 
 void CoordinatorDriver::Drain(const std::string& reason) {
   std::vector<WaiterId> store_streams;
+  std::vector<std::shared_ptr<CallStream>> call_streams;
   RunStep({0, core::DrainBegun{reason}}, [&](Time) {
     drain_reason_ = reason;
+    for (const auto& [id, stream] : call_streams_) call_streams.push_back(stream);
     for (const auto& [id, stream] : store_streams_) store_streams.push_back(id);
     return true;
   });
+  for (const auto& stream : call_streams) stream->EndAfterCall(absl::UnavailableError(reason));
   for (const WaiterId id : store_streams) CloseStream(id, absl::UnavailableError(reason));
   RunDiagnosisStep([&](Time) { return diagnoser_.Drain(reason); });
 }

@@ -64,6 +64,15 @@ class StoreStream {
   virtual void Flush() = 0;
 };
 
+// A stream that carries calls, as the driver sees it.
+class CallStream {
+ public:
+  virtual ~CallStream() = default;
+  // Ends the stream with this status, after the call that it carries now. Called without locks
+  // held.
+  virtual void EndAfterCall(const absl::Status& end) = 0;
+};
+
 // The driver of one coordinator core: it serializes the core's steps, tells it the time, and
 // delivers its effects to calls and streams. Thread-safe. No method blocks unless it says so.
 //
@@ -107,6 +116,11 @@ class CoordinatorDriver {
   // Ends the stream of a member or of the store with this status, because the peer is gone or does
   // not read. Does nothing if the stream has ended.
   void CloseStream(core::WaiterId id, const absl::Status& end);
+
+  // Adds a stream that carries calls, until ForgetCallStream(). Returns UNAVAILABLE, and adds
+  // nothing, if the daemon drains.
+  absl::Status OpenCallStream(core::WaiterId id, std::shared_ptr<CallStream> stream);
+  void ForgetCallStream(core::WaiterId id);
 
   // Adds a stream of the store, which stays open until CloseStream(), LeaveStore() or a step ends
   // it. Returns UNAVAILABLE, and adds nothing, if the daemon drains.
@@ -193,6 +207,7 @@ class CoordinatorDriver {
   absl::flat_hash_map<core::WaiterId, Responder*> calls_;
   absl::flat_hash_map<core::WaiterId, std::shared_ptr<EventStream>> streams_;
   absl::flat_hash_map<core::WaiterId, std::shared_ptr<StoreStream>> store_streams_;
+  absl::flat_hash_map<core::WaiterId, std::shared_ptr<CallStream>> call_streams_;
   std::string drain_reason_;                       // not empty: the daemon drains
   core::Time timer_due_ = absl::InfiniteFuture();  // when the timer's thread wakes up
   bool stopping_ = false;

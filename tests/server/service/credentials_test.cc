@@ -48,6 +48,7 @@ std::vector<std::string> Methods() {
   std::vector<std::string> methods;
   for (const google::protobuf::ServiceDescriptor* service :
        {v1::GetStatusRequest::descriptor()->file()->FindServiceByName("CoordinatorService"),
+        v1::CallRequest::descriptor()->file()->FindServiceByName("CallService"),
         v1::StoreRequest::descriptor()->file()->FindServiceByName("StoreService")}) {
     for (int i = 0; i < service->method_count(); ++i) {
       methods.push_back(absl::StrCat("/", service->full_name(), "/", service->method(i)->name()));
@@ -154,8 +155,9 @@ TEST_F(CredentialsTest, NothingElseIsServed) {
   ASSERT_THAT(answer, IsOk());
   // The field is ServerReflectionResponse.list_services_response.service[].name.
   std::string rest = *answer;
-  for (const char* known : {"muster.v1.CoordinatorService", "muster.v1.StoreService",
-                            "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}) {
+  for (const char* known :
+       {"muster.v1.CoordinatorService", "muster.v1.CallService", "muster.v1.StoreService",
+        "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}) {
     const size_t at = rest.find(known);
     if (at != std::string::npos) rest.erase(at, std::string(known).size());
   }

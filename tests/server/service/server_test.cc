@@ -87,7 +87,8 @@ TEST(ServerTest, RefusesOptionsOutOfRange) {
 
 TEST(ServerTest, AnswersHealthChecks) {
   const auto server = StartServer();
-  for (const char* name : {"", "muster.v1.CoordinatorService", "muster.v1.StoreService"}) {
+  for (const char* name :
+       {"", "muster.v1.CoordinatorService", "muster.v1.CallService", "muster.v1.StoreService"}) {
     const auto answer =
         RawCall(server->address(), "/grpc.health.v1.Health/Check", HealthRequest(name));
     ASSERT_THAT(answer, IsOk());

@@ -74,6 +74,12 @@ class ProtosTest(GateTest):
             with self.subTest(what):
                 self.assert_finds(self.change((comment, "")), (f"{FILE}:{line}", f"{what} has no comment"))
 
+    def test_fields_that_carry_requests_need_no_comment(self):
+        carrier = "\n// Carries calls.\nmessage Carrier {\n  oneof request {\n    DoRequest do = 1;\n    DoResponse other = 2;\n  }\n}\n"
+        with open(os.path.join(self.folder, FILE), "a", encoding="utf-8") as file:
+            file.write(carrier)
+        self.assert_finds(self.run_gate("protos.py"), (f"{FILE}:40", "field other has no comment"))
+
     def test_package_matches_its_folder_and_has_a_version(self):
         os.remove(os.path.join(self.folder, FILE))
         self.write("proto/muster/thing.proto", 'syntax = "proto3";\npackage other;\n')

@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "muster/v1/calls.pb.h"
 #include "server/service/conversion/response_conversion.h"
 
 namespace muster::service {
@@ -53,6 +54,22 @@ TEST(AnswerBytesTest, IsTheWholeMessage) {
   const auto response = Parse<v1::AllGatherResponse>(SlicesOf<v1::AllGatherResponse>(answer));
   EXPECT_THAT(response.payloads(), ElementsAre("aaa", large, ""));
   EXPECT_TRUE(response.stop_requested());
+}
+
+TEST(AnswerBytesTest, IsAFieldOfACallsResponse) {
+  const core::Answer answer = AllGatherAnswer({Payload(3, 'a'), Payload(200, 'b')});
+  v1::AllGatherResponse own;
+  ToProto(answer, &own);
+  grpc::ByteBuffer bytes;
+  ASSERT_TRUE(MakeCallResponse(
+                  v1::CallResponse::kAllGatherFieldNumber, SlotOf(answer),
+                  [&] { return SharedPart(answer, own); }, own.SerializeAsString(), &bytes)
+                  .ok());
+  std::vector<grpc::Slice> slices;
+  ASSERT_TRUE(bytes.Dump(&slices).ok());
+  const auto response = Parse<v1::CallResponse>(slices);
+  EXPECT_EQ(response.code(), 0);
+  EXPECT_THAT(response.all_gather().payloads(), ElementsAre("aaa", std::string(200, 'b')));
 }
 
 TEST(AnswerBytesTest, SmallPayloadsAreOneSliceThatAllAnswersShare) {

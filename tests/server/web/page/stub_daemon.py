@@ -108,7 +108,8 @@ class StubDaemon:
 
     @property
     def address(self):
-        return f"http://localhost:{self.port}/"
+        # Not localhost: the browser tries ::1 first, where another process may have the port.
+        return f"http://127.0.0.1:{self.port}/"
 
     def answer(self, request):
         url = urllib.parse.urlparse(request.path)
