@@ -22,6 +22,9 @@ namespace {
 
 // Of a connection with more unsent or unserved bytes than this, no more requests are served or read
 // until some are sent or served.
+// How long the launcher polls for the next request without blocking. A client of PyTorch's that has
+// its answer often sends another request at once.
+constexpr absl::Duration kAwakeAfterRequest = absl::Microseconds(50);
 constexpr size_t kEnough = 1 << 20;
 
 bool IsServedHere(const JobPlan& plan) {
@@ -170,6 +173,7 @@ bool TorchServer::Read(uint64_t number, Connection* connection) {
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0) return false;
   CarryOut(number, connection->session.Receive({bytes.data(), static_cast<size_t>(size)}));
+  loop_->StayAwake(kAwakeAfterRequest);
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "client/launcher/process/event_loop.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +16,8 @@ namespace {
 // Rounds up, so that the loop does not spin during the last millisecond.
 int Milliseconds(absl::Duration timeout) {
   constexpr absl::Duration kLongest = absl::Hours(1);
-  return static_cast<int>(
-      absl::ToInt64Milliseconds(absl::Ceil(std::min(timeout, kLongest), absl::Milliseconds(1))));
+  timeout = std::clamp(timeout, absl::ZeroDuration(), kLongest);
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1))));
 }
 
 }  // namespace
@@ -59,11 +60,24 @@ void EventLoop::RunTimers() {
   }
 }
 
+void EventLoop::StayAwake(absl::Duration time) { awake_until_ = SteadyNow() + time; }
+
+int EventLoop::Wait(epoll_event* events, int size, absl::Duration timeout) {
+  const absl::Time begun = SteadyNow();
+  const absl::Time awake_until = std::min(awake_until_, begun + timeout);
+  absl::Time now = begun;
+  for (; now < awake_until; now = SteadyNow()) {
+    const int count = epoll_wait(epoll_fd_, events, size, 0);
+    if (count != 0) return count;
+    sched_yield();
+  }
+  return epoll_wait(epoll_fd_, events, size, Milliseconds(timeout - (now - begun)));
+}
+
 void EventLoop::Poll(absl::Duration timeout) {
   if (!timers_.empty()) timeout = std::min(timeout, timers_.begin()->first - SteadyNow());
   std::array<epoll_event, 256> events;
-  const int count = epoll_wait(epoll_fd_, events.data(), events.size(),
-                               Milliseconds(std::max(timeout, absl::ZeroDuration())));
+  const int count = Wait(events.data(), static_cast<int>(events.size()), timeout);
   for (int i = 0; i < count; ++i) {
     const auto found = handlers_.find(events[i].data.fd);
     if (found == handlers_.end()) continue;  // an earlier handler has called Forget()

@@ -1,6 +1,8 @@
 #ifndef MUSTER_CLIENT_LAUNCHER_PROCESS_EVENT_LOOP_H_
 #define MUSTER_CLIENT_LAUNCHER_PROCESS_EVENT_LOOP_H_
 
+#include <sys/epoll.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,15 +38,22 @@ class EventLoop {
   // Calls the handler once, at or soon after this SteadyNow() time.
   void At(absl::Time time, Handler handler);
 
+  // Lets the next Poll() ask again and again instead of blocking, for so long. For descriptors that
+  // become ready within microseconds, since it takes longer than that to wake a thread. Other
+  // threads may have the CPU in between.
+  void StayAwake(absl::Duration time);
+
   // Blocks until a descriptor is ready or `timeout` has passed. Then runs the handlers that are
   // due.
   void Poll(absl::Duration timeout);
 
  private:
   void Add(int fd, uint32_t events, Handler handler);
+  int Wait(epoll_event* events, int size, absl::Duration timeout);
   void RunTimers();
 
   int epoll_fd_;
+  absl::Time awake_until_ = absl::InfinitePast();
   std::unordered_map<int, Handler> handlers_;
   std::multimap<absl::Time, Handler> timers_;
 };
