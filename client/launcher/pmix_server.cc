@@ -100,7 +100,10 @@ pmix::Request CopyOf(const MusterPmixRequest& given) {
 
 PmixServer::PmixServer(const JobPlan* plan, JobStoreClient* store, EventLoop* loop,
                        Handlers handlers)
-    : plan_(*plan), loop_(loop), handlers_(std::move(handlers)) {
+    : plan_(*plan),
+      oversubscribed_(IsOversubscribed(*plan)),
+      loop_(loop),
+      handlers_(std::move(handlers)) {
   if (plan_.nnodes > 1) link_.emplace(plan, store, loop, LinkHandlers());
 }
 
@@ -187,7 +190,7 @@ absl::Status PmixServer::AddWorld(const std::string& name) {
   world.nodes = nodes.c_str();
   world.ranks = ranks.c_str();
   world.folder = folder.c_str();
-  world.oversubscribed = IsOversubscribed(plan_) ? 1 : 0;
+  world.oversubscribed = oversubscribed_ ? 1 : 0;
   if (const char* error = library_->add_world(&world)) {
     return absl::UnavailableError(absl::StrCat("cannot tell PMIx of the ranks: ", error));
   }
@@ -207,7 +210,7 @@ absl::StatusOr<MpiAccess> PmixServer::Connect(int local_rank) {
       &access.pmix);
   if (error != nullptr) return absl::UnavailableError(absl::StrCat("PMIx: ", error));
   // Open MPI 4 does not ask PMIx for this, but has it from its own launcher in this variable.
-  if (IsOversubscribed(plan_)) access.pmix.push_back("OMPI_MCA_mpi_oversubscribe=1");
+  if (oversubscribed_) access.pmix.push_back("OMPI_MCA_mpi_oversubscribe=1");
   return access;
 }
 

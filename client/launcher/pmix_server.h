@@ -64,6 +64,7 @@ class PmixServer : public MpiServer {
   void CarryOut(const pmix::Effects& effects);
 
   const JobPlan& plan_;
+  const bool oversubscribed_;  // this node has more ranks than CPUs
   EventLoop* const loop_;
   const Handlers handlers_;
   const MusterPmix* library_ = nullptr;  // null until it is started

@@ -24,7 +24,7 @@ class WatchNotifier::Queue {
   }
 
   void Remove(uint64_t watch) {
-    Callbacks::node_type removed;  // destroyed without the lock
+    decltype(callbacks_)::node_type removed;  // destroyed without the lock
     std::unique_lock<std::mutex> lock(mutex_);
     removed = callbacks_.extract(watch);
     if (std::this_thread::get_id() == runner_) return;
@@ -50,18 +50,11 @@ class WatchNotifier::Queue {
       const auto found = callbacks_.find(watch);
       if (found == callbacks_.end() || (closed_ && event.ok())) continue;
       std::shared_ptr<Callback> callback = found->second;
-      Callbacks::node_type ended;
+      if (!event.ok()) callbacks_.erase(found);
       running_ = watch;
       lock.unlock();
       (*callback)(event);
-      if (!event.ok()) {
-        lock.lock();
-        ended = callbacks_.extract(watch);
-        lock.unlock();
-      }
-      // The callback may be the last owner of other objects of the job.
-      callback.reset();
-      ended = {};
+      callback.reset();  // it may be the last owner of other objects of the job
       lock.lock();
       running_ = 0;
       changed_.notify_all();
@@ -69,11 +62,9 @@ class WatchNotifier::Queue {
   }
 
  private:
-  using Callbacks = std::map<uint64_t, std::shared_ptr<Callback>>;  // by watch
-
   std::mutex mutex_;
   std::condition_variable changed_;
-  Callbacks callbacks_;
+  std::map<uint64_t, std::shared_ptr<Callback>> callbacks_;  // by watch
   std::deque<std::pair<uint64_t, absl::StatusOr<v1::StoreWatchEvent>>> events_;
   uint64_t running_ = 0;  // the watch whose callback runs; 0: none
   std::thread::id runner_;
