@@ -22,10 +22,11 @@ namespace {
 
 // Of a connection with more unsent or unserved bytes than this, no more requests are served or read
 // until some are sent or served.
+constexpr size_t kEnough = 1 << 20;
+
 // How long the launcher polls for the next request without blocking. A client of PyTorch's that has
 // its answer often sends another request at once.
 constexpr absl::Duration kAwakeAfterRequest = absl::Microseconds(50);
-constexpr size_t kEnough = 1 << 20;
 
 bool IsServedHere(const JobPlan& plan) {
   return plan.torch_store == TorchStore::kLoopback ||

@@ -18,6 +18,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client/src/control_plane/grpc/grpc_call_stream.h"
+#include "client/src/control_plane/grpc/grpc_events.h"
+#include "client/src/control_plane/grpc/grpc_link.h"
 #include "client/src/protocol/messages/member_requests.h"
 #include "common/credentials/caller_credentials.h"
 #include "common/names/host_port.h"
@@ -368,6 +371,37 @@ TEST(GrpcTransportTest, CarriesCallsOfManyThreadsAtOnce) {
   const Seen seen = connection.seen().Get();
   EXPECT_EQ(seen.rpcs.size() + seen.carried.size(), kThreads * kCalls);
   EXPECT_FALSE(seen.carried.empty());
+}
+
+TEST(GrpcCallStreamTest, ARetiredStreamSendsTheCallThatWaitsForItsStart) {
+  Awaited<Seen> seen;
+  RoteCalls calls(&seen);
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&calls);
+  const auto server = builder.BuildAndStart();
+  grpc::CompletionQueue events;
+  const GrpcCaller caller{*CallerCredentials::Load({}), "", &events};
+  GrpcCallStream stream(
+      caller, std::make_shared<Link>(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
+                                                         grpc::InsecureChannelCredentials())));
+  bool ended = false;
+  stream.Start([&] { ended = true; });
+  v1::BroadcastRequest content;
+  content.set_payload("data");
+  Request request = content;
+  std::string answer;
+  Transport::Done done = [&](const absl::Status& status, const Response& response) {
+    answer = status.ok() ? std::get<v1::BroadcastResponse>(response).payload() : status.ToString();
+  };
+  ASSERT_TRUE(stream.Send(1, &request, &done));
+  stream.Retire();
+  while (!ended) HandleNextEvent(&events, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+  EXPECT_EQ(answer, "data");
+  events.Shutdown();
+  while (HandleNextEvent(&events, gpr_inf_future(GPR_CLOCK_MONOTONIC))) {
+  }
 }
 
 }  // namespace

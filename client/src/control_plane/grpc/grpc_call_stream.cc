@@ -38,13 +38,15 @@ bool GrpcCallStream::SendRequest(uint64_t attempt, Req* request, Transport::Done
   if (ending_ || call_.has_value()) return false;
   call_.emplace(Call{attempt, std::move(*done), &Take<Req>});
   *StreamedCall<Req>::In(&request_) = std::move(*request);
+  is_unsent_ = true;
   BeginCallIfIdle();
   return true;
 }
 
 // The response to a call may come before the event of its write, and the next call before that.
 void GrpcCallStream::BeginCallIfIdle() {
-  if (!call_.has_value() || ending_ || is_reading_ || is_writing_) return;
+  if (!is_unsent_ || is_reading_ || is_writing_) return;
+  is_unsent_ = false;
   is_writing_ = true;
   stream_->Write(request_, writing_.tag());
   request_.Clear();  // gRPC has its bytes
@@ -68,6 +70,7 @@ void GrpcCallStream::OnRead(bool ok) {
   }
   if (!ok) {
     ending_ = true;
+    is_unsent_ = false;
     return FinishIfIdle();
   }
   if (std::exchange(started_, true)) return TakeResponse(std::move(lock));

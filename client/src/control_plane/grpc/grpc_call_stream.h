@@ -92,6 +92,7 @@ class GrpcCallStream final : public InFlightCall {
   bool cancelled_ = false;  // so was the call
   bool finishing_ = false;
   std::optional<Call> call_;  // in progress
+  bool is_unsent_ = false;    // its request waits for the start, or for the last write
   v1::CallRequest request_;
   v1::CallResponse response_;
   grpc::Status status_;
