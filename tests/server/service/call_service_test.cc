@@ -10,25 +10,15 @@
 
 #include "absl/time/clock.h"
 #include "grpcpp/completion_queue.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/support/async_stream.h"
-#include "grpcpp/support/channel_arguments.h"
 #include "muster/v1/calls.grpc.pb.h"
+#include "tests/server/service/crowd.h"
 #include "tests/server/service/test_job.h"
 
 namespace muster::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Connects with the smallest windows, so that unread bytes stay at the daemon.
-std::shared_ptr<grpc::Channel> ConnectSlowly(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
 
 // A stream of calls on the wire.
 class WireCalls {

@@ -12,16 +12,6 @@ constexpr char kJob[] = "default";
 constexpr uint32_t kProtocolVersion = 1;
 constexpr int kMembersOfNode = 8;
 
-// Connects with the smallest windows, so that unread bytes stay at the daemon.
-std::shared_ptr<grpc::Channel> ConnectSlowly(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
-
 void Notify(grpc::CompletionQueue* queue) {
   void* tag = nullptr;
   bool ok = false;
@@ -33,6 +23,15 @@ void Notify(grpc::CompletionQueue* queue) {
 }
 
 }  // namespace
+
+std::shared_ptr<grpc::Channel> ConnectSlowly(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
 
 Crowd::Crowd(const std::string& address, int size)
     : stub_(v1::CoordinatorService::NewStub(ConnectSlowly(address))),

@@ -19,6 +19,9 @@
 
 namespace muster::testing {
 
+// Connects with the smallest windows, so that unread bytes stay at the daemon.
+std::shared_ptr<grpc::Channel> ConnectSlowly(const std::string& address);
+
 // A tag of a completion queue that waits for the end of one operation.
 struct QueuedOperation {
   absl::Notification done;

@@ -54,7 +54,7 @@ void GrpcCallStream::BeginCallIfIdle() {
   stream_->Read(&response_, reading_.tag());
 }
 
-void GrpcCallStream::OnWritten() {
+void GrpcCallStream::OnWritten(bool /*ok*/) {
   const std::lock_guard<std::mutex> lock(mutex_);
   is_writing_ = false;  // a failed write ends the stream, and so the read
   BeginCallIfIdle();

@@ -39,24 +39,6 @@ class GrpcCallStream final : public InFlightCall {
   void Cancel() override;
 
  private:
-  // The tags of the two operations that may be in progress at the same time. The first is also the
-  // tag of the start and of the end.
-  class Reading final : public EventTarget {
-   public:
-    explicit Reading(GrpcCallStream* stream) : stream_(*stream) {}
-    void OnEvent(bool ok) override { stream_.OnRead(ok); }
-
-   private:
-    GrpcCallStream& stream_;
-  };
-  class Writing final : public EventTarget {
-   public:
-    explicit Writing(GrpcCallStream* stream) : stream_(*stream) {}
-    void OnEvent(bool /*ok*/) override { stream_.OnWritten(); }
-
-   private:
-    GrpcCallStream& stream_;
-  };
   struct Call {
     uint64_t attempt;
     Transport::Done done;
@@ -66,7 +48,7 @@ class GrpcCallStream final : public InFlightCall {
   template <class Req>
   bool SendRequest(uint64_t attempt, Req* request, Transport::Done* done);
   void OnRead(bool ok);
-  void OnWritten();
+  void OnWritten(bool ok);
   void TakeResponse(std::unique_lock<std::mutex> lock);
   void TakeEnd();
 
@@ -78,8 +60,10 @@ class GrpcCallStream final : public InFlightCall {
   const GrpcCaller& caller_;
   const std::unique_ptr<v1::CallService::Stub> stub_;
   CancellableContext context_;
-  Reading reading_{this};
-  Writing writing_{this};
+  // The tags of the two operations that may be in progress at the same time. The first is also the
+  // tag of the start and of the end.
+  EventMethod<GrpcCallStream, &GrpcCallStream::OnRead> reading_{this};
+  EventMethod<GrpcCallStream, &GrpcCallStream::OnWritten> writing_{this};
   uint64_t token_ = 0;
   EndedCallback ended_;  // used only in events
 

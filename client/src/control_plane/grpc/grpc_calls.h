@@ -42,6 +42,17 @@ class EventTarget {
   ~EventTarget() = default;
 };
 
+// The tag of an operation whose events go to a method, for calls with several operations at a time.
+template <class Call, void (Call::*kMethod)(bool ok)>
+class EventMethod final : public EventTarget {
+ public:
+  explicit EventMethod(Call* call) : call_(*call) {}
+  void OnEvent(bool ok) override { (call_.*kMethod)(ok); }
+
+ private:
+  Call& call_;
+};
+
 // State that the calls of one transport share.
 struct GrpcCaller {
   CallerCredentials::RetryDecision DecideRetry(uint64_t token, const grpc::Status& status) const {

@@ -32,23 +32,6 @@ class StoreCall final : public InFlightCall {
   void Cancel() override { context_.Cancel(); }
 
  private:
-  // The tags of the two operations that may be in progress at the same time.
-  class Reading final : public EventTarget {
-   public:
-    explicit Reading(StoreCall* call) : call_(*call) {}
-    void OnEvent(bool ok) override { call_.OnRead(ok); }
-
-   private:
-    StoreCall& call_;
-  };
-  class Writing final : public EventTarget {
-   public:
-    explicit Writing(StoreCall* call) : call_(*call) {}
-    void OnEvent(bool ok) override { call_.OnWritten(ok); }
-
-   private:
-    StoreCall& call_;
-  };
   enum class Awaits { kStart, kResponse, kEnd };
 
   void OnRead(bool ok);
@@ -66,8 +49,9 @@ class StoreCall final : public InFlightCall {
   const StoreTransport::Handler handler_;
   const std::function<void(const std::string&)> on_peer_;
   CancellableContext context_;
-  Reading reading_{this};
-  Writing writing_{this};
+  // The tags of the two operations that may be in progress at the same time.
+  EventMethod<StoreCall, &StoreCall::OnRead> reading_{this};
+  EventMethod<StoreCall, &StoreCall::OnWritten> writing_{this};
   uint64_t token_ = 0;
 
   // Used only in events.
