@@ -2,6 +2,7 @@
 #define MUSTER_SERVER_SERVICE_BIDI_HANDLER_H_
 
 #include "absl/status/status.h"
+#include "grpcpp/impl/codegen/server_callback_handlers.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
